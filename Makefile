@@ -1,0 +1,30 @@
+# The two commands that do everything on a fresh Debian 12: `make demo` and `make test`.
+BUILD ?= build
+JOBS  ?= $(shell nproc)
+export CCACHE_NOHASHDIR = 1
+
+.PHONY: all configure deps demo test test-fast bench format check-format tidy clean
+
+all: configure
+	cmake --build $(BUILD) -j $(JOBS)
+
+configure: deps
+	@test -f $(BUILD)/build.ninja || cmake --preset release -B $(BUILD) >/dev/null
+
+deps:
+	@scripts/install_deps.sh
+
+test: all
+	cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
+
+format:
+	git ls-files '*.cc' '*.h' | xargs clang-format -i
+
+check-format:
+	git ls-files '*.cc' '*.h' | xargs clang-format --dry-run --Werror
+
+tidy: configure
+	git ls-files 'src/*.cc' 'cli/*.cc' | grep -v -E '_(test|bench)\.cc|\.isa\.cc' | xargs -P $(JOBS) -n 4 clang-tidy -p $(BUILD) --quiet
+
+clean:
+	rm -rf build build-*

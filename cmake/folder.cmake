@@ -1,0 +1,91 @@
+# One folder of src/ is one target, sdx_<folder>, with the include path of the folders it may see and of no other.
+#
+#   x.cc         compiled once
+#   x.isa.cc     compiled once per instruction set, with SDX_ISA=portable|avx2|avx512 (see kernel/isa.h)
+#   x_test.cc    linked into the folder's test program, <folder>_test
+#   x_bench.cc   linked into the folder's benchmark program, <folder>_bench
+
+set(SDX_ISAS portable)
+set(SDX_FLAGS_portable "")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  list(APPEND SDX_ISAS avx2 avx512)
+  set(SDX_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi2)
+  set(SDX_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c -mbmi2
+      -mprefer-vector-width=512)
+endif()
+
+function(sdx_folder name)
+  cmake_parse_arguments(ARG "" "" "DEPS;LINK" ${ARGN})
+  set(dir ${CMAKE_SOURCE_DIR}/src/${name})
+  # "#include <folder>/x.h" resolves through a directory that holds this folder alone.
+  set(root ${CMAKE_BINARY_DIR}/road/${name})
+  file(MAKE_DIRECTORY ${root})
+  file(CREATE_LINK ${dir} ${root}/${name} SYMBOLIC)
+
+  add_library(sdx_${name}_see INTERFACE)
+  target_include_directories(sdx_${name}_see INTERFACE ${root})
+  target_link_libraries(sdx_${name}_see INTERFACE fmt::fmt ${ARG_LINK})
+  foreach(dep ${ARG_DEPS})
+    target_link_libraries(sdx_${name}_see INTERFACE sdx_${dep}_see)
+  endforeach()
+
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
+  foreach(kind test bench isa)
+    set(${kind}_sources ${sources})
+  endforeach()
+  list(FILTER test_sources INCLUDE REGEX "_test\\.cc$")
+  list(FILTER bench_sources INCLUDE REGEX "_bench\\.cc$")
+  list(FILTER isa_sources INCLUDE REGEX "\\.isa\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|_bench|\\.isa)\\.cc$")
+  set_property(GLOBAL PROPERTY SDX_TESTS_${name} "${test_sources}")
+  set_property(GLOBAL PROPERTY SDX_BENCHES_${name} "${bench_sources}")
+  set_property(GLOBAL APPEND PROPERTY SDX_FOLDERS ${name})
+
+  if(sources)
+    sdx_objects(sdx_${name} ${name} ${sources})
+  endif()
+  if(isa_sources)
+    foreach(isa ${SDX_ISAS})
+      sdx_objects(sdx_${name}_${isa} ${name} ${isa_sources})
+      target_compile_definitions(sdx_${name}_${isa} PRIVATE SDX_ISA=${isa} SDX_ISA_${isa}=1)
+      target_compile_options(sdx_${name}_${isa} PRIVATE -O3 ${SDX_FLAGS_${isa}})
+    endforeach()
+  endif()
+endfunction()
+
+function(sdx_objects target folder)
+  add_library(${target} OBJECT ${ARGN})
+  target_link_libraries(${target} PRIVATE sdx_${folder}_see)
+  set_property(GLOBAL APPEND PROPERTY SDX_OBJECTS $<TARGET_OBJECTS:${target}>)
+endfunction()
+
+# All folders as one archive: what a user links.
+function(sdx_library)
+  get_property(objects GLOBAL PROPERTY SDX_OBJECTS)
+  add_library(sardonyx STATIC ${objects})
+  target_include_directories(sardonyx PUBLIC ${CMAKE_SOURCE_DIR}/include)
+  target_link_libraries(sardonyx PUBLIC sdx_api_see fmt::fmt Threads::Threads)
+endfunction()
+
+function(sdx_tests)
+  get_property(folders GLOBAL PROPERTY SDX_FOLDERS)
+  foreach(name ${folders})
+    get_property(sources GLOBAL PROPERTY SDX_TESTS_${name})
+    if(sources)
+      add_executable(${name}_test ${sources})
+      target_link_libraries(${name}_test PRIVATE sardonyx GTest::gtest_main mpfr gmp)
+      add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1)
+    endif()
+  endforeach()
+endfunction()
+
+function(sdx_benchmarks)
+  get_property(folders GLOBAL PROPERTY SDX_FOLDERS)
+  foreach(name ${folders})
+    get_property(sources GLOBAL PROPERTY SDX_BENCHES_${name})
+    if(sources)
+      add_executable(${name}_bench EXCLUDE_FROM_ALL ${sources})
+      target_link_libraries(${name}_bench PRIVATE sardonyx benchmark::benchmark_main)
+    endif()
+  endforeach()
+endfunction()

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that are missing; silent when there are none.
+set -euo pipefail
+packages=(
+  g++ cmake ninja-build ccache make
+  libprotozero-dev libfmt-dev libcli11-dev nlohmann-json3-dev   # the library and the command line
+  libgtest-dev libbenchmark-dev libmpfr-dev libgmp-dev libonnx-testdata python3-numpy python3-onnx  # tests
+)
+missing=()
+for package in "${packages[@]}"; do
+  dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+sudo=()
+[ "$(id -u)" -eq 0 ] || sudo=(sudo)
+echo "installing: ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+"${sudo[@]}" apt-get update -qq
+"${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

@@ -1,0 +1,12 @@
+#include "base/result.h"
+
+namespace sdx {
+
+std::string Error::text() const {
+  std::string text = fmt::format("error[{}]: {}", code, what);
+  for (const std::string& place : where) text += fmt::format("\n  --> {}", place);
+  if (!help.empty()) text += fmt::format("\n   = help: {}", help);
+  return text;
+}
+
+}  // namespace sdx

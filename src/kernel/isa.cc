@@ -1,0 +1,45 @@
+#include "kernel/isa.h"
+
+#include <atomic>
+#include <cstdlib>
+
+namespace sdx {
+namespace {
+
+Isa detect() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    return Isa::avx512;
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Isa::avx2;
+#endif
+  return Isa::portable;
+}
+
+Isa initial() {
+  const Isa machine = detect();
+  const char* wish = std::getenv("SARDONYX_ISA");
+  if (wish == nullptr) return machine;
+  for (Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
+    if (isa_name(isa) == wish && isa <= machine) return isa;
+  }
+  return machine;
+}
+
+std::atomic<Isa>& chosen() {
+  static std::atomic<Isa> isa{initial()};
+  return isa;
+}
+
+}  // namespace
+
+Isa best_isa() { return chosen().load(std::memory_order_relaxed); }
+bool isa_available(Isa isa) { return isa <= detect(); }
+void force_isa(Isa isa) { chosen() = isa <= detect() ? isa : detect(); }
+
+std::string_view isa_name(Isa isa) {
+  return isa == Isa::avx512 ? "avx512" : isa == Isa::avx2 ? "avx2" : "portable";
+}
+
+}  // namespace sdx

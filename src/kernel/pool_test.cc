@@ -1,0 +1,41 @@
+#include "kernel/pool.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <vector>
+
+namespace sdx {
+
+TEST(Pool, covers_every_index_once) {
+  for (int threads : {1, 2, 5}) {
+    Pool pool(threads);
+    for (size_t n : {0, 1, 7, 1000}) {
+      std::vector<int> hits(n, 0);
+      pool.parallel(n, 3, [&](size_t begin, size_t end, int thread) {
+        EXPECT_LT(thread, threads);
+        for (size_t i = begin; i < end; ++i) ++hits[i];
+      });
+      EXPECT_EQ(std::accumulate(hits.begin(), hits.end(), size_t{0}), n);
+      EXPECT_TRUE(std::all_of(hits.begin(), hits.end(), [](int h) { return h == 1; }));
+    }
+  }
+}
+
+TEST(Pool, nested_loops_run_in_place) {
+  Pool pool(2);
+  std::atomic<int> sum{0};
+  pool.parallel(8, 1, [&](size_t begin, size_t end, int outer) {
+    for (size_t i = begin; i < end; ++i) {
+      pool.parallel(4, 1, [&](size_t b, size_t e, int inner) {
+        EXPECT_EQ(inner, outer);
+        sum += int(e - b);
+      });
+    }
+  });
+  EXPECT_EQ(sum, 32);
+}
+
+}  // namespace sdx
