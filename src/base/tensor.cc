@@ -1,0 +1,99 @@
+#include "base/tensor.h"
+
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+#include <new>
+
+namespace sdx {
+
+Result<size_t> element_count(std::span<const int64_t> dims) {
+  constexpr size_t kMost = size_t{1} << 48;
+  size_t count = 1;
+  bool zero = false;
+  for (const int64_t dim : dims) {
+    if (dim < 0) return fail("SDX-B0101", "negative dimension {} in shape {}", dim, to_string(dims));
+    if (dim == 0) zero = true;
+  }
+  if (zero) return size_t{0};
+  for (const int64_t dim : dims) {
+    if (size_t(dim) > kMost / count) {
+      return fail("SDX-B0102", "shape {} has more than 2^48 elements", to_string(dims));
+    }
+    count *= size_t(dim);
+  }
+  return count;
+}
+
+std::string to_string(std::span<const int64_t> dims) {
+  return fmt::format("[{}]", fmt::join(dims, ","));
+}
+
+std::shared_ptr<void> allocate_aligned(size_t bytes) {
+  const size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  void* memory = std::aligned_alloc(kAlignment, rounded == 0 ? kAlignment : rounded);
+  if (memory == nullptr) throw std::bad_alloc();
+  return {memory, std::free};
+}
+
+Tensor Tensor::make(DType type, Dims dims) {
+  Tensor tensor;
+  tensor.type_ = type;
+  tensor.dims_ = std::move(dims);
+  tensor.count_ = *element_count(tensor.dims_);
+  if (type == DType::string) {
+    auto strings = std::make_shared<std::vector<std::string>>(tensor.count_);
+    tensor.data_ = strings->data();
+    tensor.owner_ = std::move(strings);
+  } else {
+    auto memory = allocate_aligned(tensor.bytes());
+    std::memset(memory.get(), 0, tensor.bytes());
+    tensor.data_ = memory.get();
+    tensor.owner_ = std::move(memory);
+  }
+  return tensor;
+}
+
+Tensor Tensor::over(DType type, Dims dims, std::shared_ptr<const void> owner, const void* data) {
+  Tensor tensor;
+  tensor.type_ = type;
+  tensor.dims_ = std::move(dims);
+  tensor.count_ = *element_count(tensor.dims_);
+  tensor.owner_ = std::move(owner);
+  tensor.data_ = data;
+  return tensor;
+}
+
+Tensor Tensor::reshaped(Dims dims) const {
+  Tensor tensor = *this;
+  tensor.dims_ = std::move(dims);
+  assert(*element_count(tensor.dims_) == count_);
+  return tensor;
+}
+
+bool Tensor::operator==(const Tensor& other) const {
+  if (type_ != other.type_ || dims_ != other.dims_) return false;
+  if (type_ == DType::string) {
+    return std::equal(data<std::string>(), data<std::string>() + count_, other.data<std::string>());
+  }
+  if (!is_packed(type_)) return count_ == 0 || std::memcmp(data_, other.data_, bytes()) == 0;
+  for (size_t i = 0; i < count_; ++i) {
+    if (get_bits(type_, data_, i) != get_bits(type_, other.data_, i)) return false;
+  }
+  return true;
+}
+
+bool equal(const Value& a, const Value& b) {
+  if (a.index() != b.index()) return false;
+  if (a.is_tensor()) return a.tensor() == b.tensor();
+  if (a.is_sequence()) {
+    return std::equal(a.sequence().begin(), a.sequence().end(), b.sequence().begin(), b.sequence().end(), equal);
+  }
+  if (a.is_map()) {
+    return std::equal(a.map().begin(), a.map().end(), b.map().begin(), b.map().end(),
+                      [](const auto& x, const auto& y) { return x.first == y.first && equal(x.second, y.second); });
+  }
+  return true;
+}
+
+}  // namespace sdx
