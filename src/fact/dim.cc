@@ -1,0 +1,275 @@
+#include "fact/dim.h"
+
+#include <algorithm>
+
+namespace sdx {
+
+struct Dim::Atom {
+  Kind kind;
+  std::string name;
+  Dim a, b;
+  std::string text;
+};
+
+namespace {
+
+int64_t floor_quotient(int64_t a, int64_t b) {
+  const int64_t q = a / b;
+  return q - ((a % b != 0) && ((a < 0) != (b < 0)) ? 1 : 0);
+}
+
+// Sizes fit in 48 bits; an expression that overflows 64 has no meaning and answers with wrapped bits, never undefined.
+int64_t mul(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
+int64_t add(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
+
+}  // namespace
+
+Dim Dim::symbol(std::string name) { return atom(Kind::symbol, std::move(name), 0, 0); }
+
+bool Dim::is_unknown() const { return poly_ != nullptr && text() == "?"; }
+
+Dim Dim::atom(Kind kind, std::string name, Dim a, Dim b) {
+  std::string text;
+  switch (kind) {
+    case Kind::symbol: text = name; break;
+    case Kind::floor_div: text = "floor((" + a.text() + ")/(" + b.text() + "))"; break;
+    case Kind::min: text = "min(" + a.text() + "," + b.text() + ")"; break;
+    case Kind::max: text = "max(" + a.text() + "," + b.text() + ")"; break;
+    case Kind::broadcast: text = "broadcast(" + a.text() + "," + b.text() + ")"; break;
+  }
+  auto node = std::make_shared<const Atom>(Atom{kind, std::move(name), std::move(a), std::move(b), text});
+  Poly poly;
+  poly.emplace(text, Term{1, {std::move(node)}});
+  return from(std::move(poly));
+}
+
+Dim::Poly Dim::poly() const {
+  if (poly_) return *poly_;
+  Poly poly;
+  if (constant_ != 0) poly.emplace("", Term{constant_, {}});
+  return poly;
+}
+
+Dim Dim::from(Poly poly) {
+  std::erase_if(poly, [](const auto& entry) { return entry.second.factor == 0; });
+  if (poly.empty()) return 0;
+  if (poly.size() == 1 && poly.begin()->first.empty()) return poly.begin()->second.factor;
+  Dim dim;
+  dim.poly_ = std::make_shared<const Poly>(std::move(poly));
+  return dim;
+}
+
+Dim Dim::operator+(const Dim& other) const {
+  if (is_const() && other.is_const()) return add(constant_, other.constant_);
+  Poly sum = poly();
+  for (const auto& [key, term] : other.poly()) {
+    const auto [at, fresh] = sum.emplace(key, term);
+    if (!fresh) at->second.factor = add(at->second.factor, term.factor);
+  }
+  return from(std::move(sum));
+}
+
+Dim Dim::operator-(const Dim& other) const { return *this + other * Dim(-1); }
+
+Dim Dim::operator*(const Dim& other) const {
+  if (is_const() && other.is_const()) return mul(constant_, other.constant_);
+  Poly result;
+  for (const auto& [ka, ta] : poly()) {
+    for (const auto& [kb, tb] : other.poly()) {
+      Term term{mul(ta.factor, tb.factor), ta.atoms};
+      term.atoms.insert(term.atoms.end(), tb.atoms.begin(), tb.atoms.end());
+      std::sort(term.atoms.begin(), term.atoms.end(),
+                [](const auto& x, const auto& y) { return x->text < y->text; });
+      std::string key;
+      for (const auto& atom : term.atoms) key += (key.empty() ? "" : "*") + atom->text;
+      const auto [at, fresh] = result.emplace(key, term);
+      if (!fresh) at->second.factor = add(at->second.factor, term.factor);
+    }
+  }
+  return from(std::move(result));
+}
+
+Dim floor_div(const Dim& a, const Dim& b) {
+  if (b.is_const(1)) return a;
+  if (a.is_const() && b.is_const() && b.value() != 0) return floor_quotient(a.value(), b.value());
+  if (a.is_const(0)) return 0;
+  if (a == b) return 1;
+  if (b.is_const() && b.value() > 0) {
+    // Terms that b divides leave the division: floor((4N+3)/2) = 2N + floor(3/2).
+    Dim::Poly whole, rest;
+    for (const auto& [key, term] : a.poly()) {
+      const int64_t quotient = floor_quotient(term.factor, b.value());
+      const int64_t remainder = term.factor - quotient * b.value();
+      if (remainder == 0 || key.empty()) {
+        whole.emplace(key, Dim::Term{quotient, term.atoms});
+        if (remainder != 0) rest.emplace(key, Dim::Term{remainder, term.atoms});
+      } else {
+        rest.emplace(key, term);
+      }
+    }
+    const Dim left = Dim::from(std::move(rest));
+    const Dim outside = Dim::from(std::move(whole));
+    if (left.is_const()) return outside + floor_quotient(left.value(), b.value());
+    return outside + Dim::atom(Dim::Kind::floor_div, "", left, b);
+  }
+  // A single term in which b occurs as a factor: (N*C)/N = C.
+  if (a.poly_ && b.poly_ && a.poly_->size() == 1 && b.poly_->size() == 1) {
+    const Dim::Term& ta = a.poly_->begin()->second;
+    const Dim::Term& tb = b.poly_->begin()->second;
+    std::vector<std::shared_ptr<const Dim::Atom>> left = ta.atoms;
+    bool divides = tb.factor != 0 && ta.factor % tb.factor == 0;
+    for (const auto& atom : tb.atoms) {
+      const auto at = std::find_if(left.begin(), left.end(), [&](const auto& x) { return x->text == atom->text; });
+      if (at == left.end()) {
+        divides = false;
+        break;
+      }
+      left.erase(at);
+    }
+    if (divides) {
+      std::string key;
+      for (const auto& atom : left) key += (key.empty() ? "" : "*") + atom->text;
+      Dim::Poly poly;
+      poly.emplace(key, Dim::Term{ta.factor / tb.factor, left});
+      return Dim::from(std::move(poly));
+    }
+  }
+  return Dim::atom(Dim::Kind::floor_div, "", a, b);
+}
+
+Dim min(const Dim& a, const Dim& b) {
+  if (a.is_const() && b.is_const()) return std::min(a.value(), b.value());
+  if (a == b) return a;
+  return a.text() < b.text() ? Dim::atom(Dim::Kind::min, "", a, b) : Dim::atom(Dim::Kind::min, "", b, a);
+}
+
+Dim max(const Dim& a, const Dim& b) {
+  if (a.is_const() && b.is_const()) return std::max(a.value(), b.value());
+  if (a == b) return a;
+  return a.text() < b.text() ? Dim::atom(Dim::Kind::max, "", a, b) : Dim::atom(Dim::Kind::max, "", b, a);
+}
+
+Result<Dim> broadcast(const Dim& a, const Dim& b) {
+  if (a == b || b.is_const(1)) return a;
+  if (a.is_const(1)) return b;
+  if (a.is_const() && b.is_const()) {
+    return fail("SDX-T0102", "sizes {} and {} do not broadcast", a.value(), b.value());
+  }
+  // Against a constant other than 1 a symbol must be that constant or 1.
+  if (a.is_const()) return a;
+  if (b.is_const()) return b;
+  return a.text() < b.text() ? Dim::atom(Dim::Kind::broadcast, "", a, b)
+                             : Dim::atom(Dim::Kind::broadcast, "", b, a);
+}
+
+Dim Dim::bind(const Bindings& bindings) const {
+  if (is_const()) return *this;
+  Dim sum = 0;
+  for (const auto& [key, term] : *poly_) {
+    Dim value = term.factor;
+    for (const auto& atom : term.atoms) {
+      const Dim a = atom->a.bind(bindings), b = atom->b.bind(bindings);
+      switch (atom->kind) {
+        case Kind::symbol: {
+          const auto at = bindings.find(atom->name);
+          value = value * (at == bindings.end() ? symbol(atom->name) : Dim(at->second));
+          break;
+        }
+        case Kind::floor_div: value = value * floor_div(a, b); break;
+        case Kind::min: value = value * min(a, b); break;
+        case Kind::max: value = value * max(a, b); break;
+        case Kind::broadcast: {
+          Result<Dim> both = broadcast(a, b);
+          // A conflict stays in the expression: eval() finds no value and the caller reports it.
+          value = value * (both ? *both : Dim::atom(Kind::broadcast, "", a, b));
+          break;
+        }
+      }
+    }
+    sum = sum + value;
+  }
+  return sum;
+}
+
+std::optional<int64_t> Dim::eval(const Bindings& bindings) const {
+  const Dim bound = bind(bindings);
+  if (!bound.is_const()) return std::nullopt;
+  return bound.value();
+}
+
+void Dim::symbols(std::vector<std::string>& into) const {
+  if (is_const()) return;
+  for (const auto& [key, term] : *poly_) {
+    for (const auto& atom : term.atoms) {
+      if (atom->kind == Kind::symbol) {
+        if (std::find(into.begin(), into.end(), atom->name) == into.end()) into.push_back(atom->name);
+      } else {
+        atom->a.symbols(into);
+        atom->b.symbols(into);
+      }
+    }
+  }
+}
+
+std::string Dim::text() const {
+  if (is_const()) return std::to_string(constant_);
+  std::string text;
+  const auto append = [&text](const std::string& key, int64_t factor) {
+    if (!text.empty() && factor >= 0) text += "+";
+    if (key.empty()) {
+      text += std::to_string(factor);
+    } else if (factor == -1) {
+      text += "-" + key;
+    } else {
+      text += (factor == 1 ? "" : std::to_string(factor) + "*") + key;
+    }
+  };
+  for (const auto& [key, term] : *poly_) {
+    if (!key.empty()) append(key, term.factor);
+  }
+  if (const auto at = poly_->find(""); at != poly_->end()) append("", at->second.factor);
+  return text;
+}
+
+std::optional<std::pair<std::string, int64_t>> Dim::solve(int64_t value) const {
+  if (is_const()) return std::nullopt;
+  const Term* linear = nullptr;
+  int64_t rest = value;
+  for (const auto& [key, term] : *poly_) {
+    if (key.empty()) {
+      rest -= term.factor;
+    } else if (linear != nullptr || term.atoms.size() != 1 || term.atoms[0]->kind != Kind::symbol) {
+      return std::nullopt;
+    } else {
+      linear = &term;
+    }
+  }
+  if (linear == nullptr || rest % linear->factor != 0) return std::nullopt;
+  return std::pair{linear->atoms[0]->name, rest / linear->factor};
+}
+
+std::string to_string(const Shape& shape) {
+  std::string text = "[";
+  for (size_t i = 0; i < shape.size(); ++i) text += (i ? "," : "") + shape[i].text();
+  return text + "]";
+}
+
+Shape shape_of(std::span<const int64_t> dims) { return {dims.begin(), dims.end()}; }
+
+std::optional<std::vector<int64_t>> constant_dims(const Shape& shape) {
+  std::vector<int64_t> dims;
+  dims.reserve(shape.size());
+  for (const Dim& dim : shape) {
+    if (!dim.is_const()) return std::nullopt;
+    dims.push_back(dim.value());
+  }
+  return dims;
+}
+
+Dim product(std::span<const Dim> dims) {
+  Dim result = 1;
+  for (const Dim& dim : dims) result = result * dim;
+  return result;
+}
+
+}  // namespace sdx

@@ -1,0 +1,49 @@
+#include "fact/dim.h"
+
+#include <gtest/gtest.h>
+
+#include "fact/fact.h"
+
+namespace sdx {
+
+const Dim N = Dim::symbol("N"), H = Dim::symbol("H");
+
+TEST(Dim, equal_expressions_compare_equal) {
+  EXPECT_EQ(N + N, N * 2);
+  EXPECT_EQ((N + 1) * (N - 1), N * N - 1);
+  EXPECT_EQ(N * H, H * N);
+  EXPECT_EQ(N - N, Dim(0));
+}
+
+TEST(Dim, division_takes_out_what_divides) {
+  EXPECT_EQ(floor_div(N * 4 + 3, 2), N * 2 + 1);
+  EXPECT_EQ(floor_div(N * H, N), H);
+  EXPECT_EQ(ceil_div(7, 2), Dim(4));
+  EXPECT_EQ(floor_div(H + 2, 2).text(), "floor((H)/(2))+1");
+  EXPECT_EQ(floor_div(floor_div(H, 2) * 2, 2), floor_div(H, 2));
+}
+
+TEST(Dim, evaluates_under_bindings) {
+  const Bindings at{{"N", 5}, {"H", 7}};
+  EXPECT_EQ((floor_div(H - 3, 2) + N * H).eval(at), 37);
+  EXPECT_EQ(ceil_div(H, 2).eval(at), 4);
+  EXPECT_EQ(min(N, H).eval(at), 5);
+  EXPECT_EQ(max(N, H).eval(at), 7);
+  EXPECT_EQ((N + Dim::symbol("K")).eval(at), std::nullopt);
+}
+
+TEST(Dim, solves_for_one_symbol) {
+  EXPECT_EQ((N * 2 + 1).solve(9), (std::pair<std::string, int64_t>{"N", 4}));
+  EXPECT_EQ((N * 2 + 1).solve(8), std::nullopt);
+  EXPECT_EQ((N * H).solve(8), std::nullopt);
+}
+
+TEST(Broadcast, names_the_dimension_that_disagrees) {
+  const auto bad = broadcast(Shape{2, 3}, Shape{3, 2});
+  ASSERT_FALSE(bad.ok());
+  EXPECT_EQ(bad.error().what, "shapes [2,3] and [3,2] do not broadcast: dimension 0 is 2 against 3");
+  EXPECT_EQ(to_string(*broadcast(Shape{N, 1, 4}, Shape{H, 1})), "[N,H,4]");
+  EXPECT_EQ(to_string(*broadcast(Shape{N}, Shape{3})), "[3]");
+}
+
+}  // namespace sdx
