@@ -17,6 +17,10 @@ deps:
 test: all
 	cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
 
+# Times against onnxruntime, in one run; ARGS as for bench/compare.py.
+bench: all
+	bench/compare.py --build $(BUILD) $(ARGS)
+
 format:
 	git ls-files '*.cc' '*.h' | xargs clang-format -i
 
