@@ -1,0 +1,150 @@
+#include "bytes/external.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "bytes/sha1.h"
+
+namespace sdx {
+namespace {
+
+Result<uint64_t> number(std::string_view key, std::string_view text) {
+  uint64_t value = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (problem != std::errc() || end != text.data() + text.size()) {
+    return fail("SDX-B0301", "external data: {} \"{}\" is not a number of bytes", key, text);
+  }
+  return value;
+}
+
+// The components of a relative path without "." and empty ones; ".." and absolute paths are
+// refused.
+Result<std::vector<std::string>> components(const std::string& location) {
+  const auto refuse = [&](std::string_view why) {
+    return fail("SDX-B0302", "external data: location \"{}\" {}", location, why);
+  };
+  if (location.find('\0') != std::string::npos) return refuse("contains a zero byte");
+  if (location.starts_with('/')) return refuse("is an absolute path; it must be relative");
+  std::vector<std::string> parts;
+  for (size_t at = 0; at <= location.size();) {
+    const size_t slash = std::min(location.find('/', at), location.size());
+    std::string part = location.substr(at, slash - at);
+    if (part == "..") return refuse("leads out of the model's folder");
+    if (!part.empty() && part != ".") parts.push_back(std::move(part));
+    at = slash + 1;
+  }
+  if (parts.empty()) return refuse("names no file");
+  return parts;
+}
+
+}  // namespace
+
+Result<ExternalPlace> external_place(
+    std::span<const std::pair<std::string_view, std::string_view>> entries) {
+  ExternalPlace place;
+  std::vector<std::string_view> seen;
+  for (const auto& [key, value] : entries) {
+    if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
+      return fail("SDX-B0301", "external data: key \"{}\" stands twice", key);
+    }
+    seen.push_back(key);
+    if (key == "location") {
+      place.location = value;
+    } else if (key == "offset") {
+      SDX_ASSIGN(place.offset, number(key, value));
+    } else if (key == "length") {
+      SDX_ASSIGN(place.length, number(key, value));
+    } else if (key == "checksum") {
+      place.checksum = value;
+      std::transform(value.begin(), value.end(), place.checksum.begin(),
+                     [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    } else if (key !=
+               "basepath") {  // written by loaders for themselves; the model's folder decides
+      return fail("SDX-B0301", "external data: unknown key \"{}\"", key);
+    }
+  }
+  if (place.location.empty()) return fail("SDX-B0301", "external data: no location is given");
+  return place;
+}
+
+Result<std::shared_ptr<ExternalFiles>> ExternalFiles::open(const std::string& folder,
+                                                           size_t most_bytes) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return fail("SDX-B0001", "cannot open the folder \"{}\": {}", folder, std::strerror(errno));
+  }
+  return std::shared_ptr<ExternalFiles>(new ExternalFiles(descriptor, most_bytes));
+}
+
+ExternalFiles::~ExternalFiles() { ::close(folder_); }
+
+Result<std::shared_ptr<const MappedFile>> ExternalFiles::file(const std::string& location) {
+  SDX_ASSIGN(const std::vector<std::string> parts, components(location));
+  int at = folder_;
+  // Each component is opened from the one before without following links, so what was checked is
+  // what is read.
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const int kind = i + 1 < parts.size() ? O_DIRECTORY : O_NONBLOCK;
+    const int next = ::openat(at, parts[i].c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | kind);
+    const int reason = errno;
+    struct stat info = {};
+    const bool link = next < 0 &&
+                      ::fstatat(at, parts[i].c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+                      S_ISLNK(info.st_mode);
+    if (at != folder_) ::close(at);
+    if (link) {
+      return fail("SDX-B0303", "external data: \"{}\" of \"{}\" is a symbolic link", parts[i],
+                  location);
+    }
+    if (next < 0) {
+      return fail("SDX-B0304", "external data: cannot open \"{}\": {}", location,
+                  std::strerror(reason));
+    }
+    at = next;
+  }
+  struct stat info = {};
+  if (::fstat(at, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink > 1) {
+    ::close(at);
+    return fail("SDX-B0303",
+                "external data: \"{}\" has {} hard links; it may be a file from elsewhere",
+                location, info.st_nlink);
+  }
+  return MappedFile::adopt(at, location, most_bytes_);
+}
+
+Result<ExternalFiles::Bytes> ExternalFiles::read(const ExternalPlace& place, uint64_t size) {
+  const std::lock_guard lock(mutex_);
+  auto found = opened_.find(place.location);
+  if (found == opened_.end()) {
+    SDX_ASSIGN(auto file, file(place.location));
+    found = opened_.emplace(place.location, Opened{std::move(file), {}}).first;
+  }
+  Opened& opened = found->second;
+  const std::span<const std::byte> all = opened.file->bytes();
+  if (place.length && *place.length != size) {
+    return fail("SDX-B0305", "external data: \"{}\": length is {}, the tensor needs {} bytes",
+                place.location, *place.length, size);
+  }
+  if (place.offset > all.size() || size > all.size() - place.offset) {
+    return fail("SDX-B0305",
+                "external data: {} bytes at offset {} reach beyond the {} bytes of \"{}\"", size,
+                place.offset, all.size(), place.location);
+  }
+  if (!place.checksum.empty()) {
+    if (opened.checksum.empty()) opened.checksum = sha1_hex(all);
+    if (opened.checksum != place.checksum) {
+      return fail("SDX-B0306", "external data: \"{}\" has checksum {}, the model says {}",
+                  place.location, opened.checksum, place.checksum);
+    }
+  }
+  return Bytes{all.subspan(place.offset, size), opened.file};
+}
+
+}  // namespace sdx

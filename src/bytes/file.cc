@@ -1,0 +1,102 @@
+#include "bytes/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace sdx {
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path,
+                                                           size_t most_bytes) {
+  // O_NONBLOCK: opening a named pipe must not wait for a writer.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) {
+    return fail("SDX-B0001", "cannot open \"{}\": {}", path, std::strerror(errno));
+  }
+  return adopt(descriptor, path, most_bytes);
+}
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::adopt(int descriptor, std::string name,
+                                                            size_t most_bytes) {
+  struct Closer {
+    int descriptor;
+    ~Closer() { ::close(descriptor); }
+  } closer{descriptor};
+  struct stat info = {};
+  if (::fstat(descriptor, &info) != 0) {
+    return fail("SDX-B0001", "cannot examine \"{}\": {}", name, std::strerror(errno));
+  }
+  if (!S_ISREG(info.st_mode)) return fail("SDX-B0002", "\"{}\" is not a regular file", name);
+  const auto size = static_cast<size_t>(info.st_size);
+  if (size > most_bytes) {
+    return fail("SDX-B0003", "\"{}\" has {} bytes; the limit is {}", name, size, most_bytes);
+  }
+  const void* data = nullptr;
+  if (size > 0) {  // mmap refuses an empty range
+    data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (data == MAP_FAILED) {
+      return fail("SDX-B0001", "cannot map \"{}\": {}", name, std::strerror(errno));
+    }
+  }
+  return std::shared_ptr<const MappedFile>(
+      new MappedFile(std::move(name), static_cast<const std::byte*>(data), size));
+}
+
+MappedFile::~MappedFile() {
+  if (size_ > 0) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::string& path) {
+  // A name that neither another thread nor another process is using.
+  static std::atomic<unsigned> count = 0;
+  std::string temporary = fmt::format("{}.{}.{}", path, ::getpid(), count++);
+  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0) {
+    return fail("SDX-B0004", "cannot write \"{}\": {}", path, std::strerror(errno));
+  }
+  return std::unique_ptr<FileWriter>(new FileWriter(path, std::move(temporary), descriptor));
+}
+
+FileWriter::~FileWriter() {
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);
+    ::unlink(temporary_.c_str());
+  }
+}
+
+Status FileWriter::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      return fail("SDX-B0004", "cannot write \"{}\": {}", path_, std::strerror(errno));
+    }
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  return ok();
+}
+
+Status FileWriter::commit() {
+  const int closed = ::close(descriptor_);
+  descriptor_ = -1;
+  if (closed != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const int reason = errno;
+    ::unlink(temporary_.c_str());
+    return fail("SDX-B0004", "cannot write \"{}\": {}", path_, std::strerror(reason));
+  }
+  return ok();
+}
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace sdx
