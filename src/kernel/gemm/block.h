@@ -1,0 +1,70 @@
+// What gemm.cc asks of the code compiled per instruction-set level: one thread's share of a
+// product.
+#pragma once
+
+#include <cstddef>
+
+#include "base/dtype.h"
+#include "kernel/gemm/finish.h"
+#include "kernel/isa.h"
+
+namespace sdx {
+
+inline constexpr size_t kPanel = 32;     // columns of a panel of packed B
+inline constexpr size_t kRowBlock = 12;  // most rows that run against a panel together
+
+// Rows [0, rows) are cut into blocks of nearly equal height, at most kRowBlock: none is left with
+// one or two rows.
+[[gnu::always_inline]] inline size_t row_blocks(size_t rows) {
+  return (rows + kRowBlock - 1) / kRowBlock;
+}
+[[gnu::always_inline]] inline size_t row_block_begin(size_t rows, size_t blocks, size_t i) {
+  return rows * i / blocks;
+}
+// The width in memory of a panel that holds `cols` columns.
+[[gnu::always_inline]] inline size_t panel_width(size_t cols) {
+  return cols >= kPanel ? kPanel : (cols + 15) / 16 * 16;
+}
+
+struct GemmBlock {
+  size_t rows, cols, k;
+
+  const void* a;  // a[row * a_row + k * a_k]
+  DType a_type;
+  size_t a_row, a_k;
+
+  // Panel p begins at b + p * b_panel, element (k, column) at k * b_step + column. A last panel
+  // narrower than kPanel is at b_tail instead, with its own width as the step.
+  const float* b;
+  size_t b_panel, b_step;
+  const float* b_tail;
+
+  void* c;
+  DType c_type;
+  size_t ldc;
+
+  Finish finish;
+  const void* bias_16;
+  Epilogue epilogue;
+  size_t row, col;  // of the corner, for the epilogue
+
+  float* a_pack;  // block_scratch_floats(k)
+};
+
+// Longest stretch of k before the chains are put aside: a row block of A and a panel of B then stay
+// in the first and second level of cache.
+inline constexpr size_t kDepth = 512;
+[[gnu::always_inline]] inline size_t block_scratch_floats(size_t k, DType c_type) {
+  return kRowBlock * (c_type == DType::f32 && k > kDepth ? kDepth : k);
+}
+
+struct GemmF64Args;
+
+SDX_DECLARE_ISAS(void gemm_block(const GemmBlock&);
+                 // One panel of `cols` <= kPanel columns; b[k * b_k + column * b_col].
+                 void gemm_pack_panel(const void* b, DType type, size_t b_k, size_t b_col, size_t k,
+                                      size_t cols, float* panel);
+                 void gemm_f64_rows(const GemmF64Args&, size_t batch, size_t row_begin,
+                                    size_t row_end);)
+
+}  // namespace sdx

@@ -1,0 +1,150 @@
+#include "kernel/gemm/gemm.h"
+
+#include "kernel/gemm/block.h"
+#include "kernel/gemm/pack.h"
+#include "kernel/gemm/tile.h"
+
+namespace sdx::SDX_ISA {
+namespace {
+
+// Panels of B that run against one packed row block of A before the next: with kDepth, half a
+// megabyte of second-level cache.
+constexpr size_t kGroup = 8;
+
+size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+// A 16-bit output: chains end in a block of floats, which is finished and rounded element by
+// element.
+void store_16(const GemmBlock& g, const float* block, size_t row, size_t col, size_t rows,
+              size_t cols) {
+  uint16_t* c = static_cast<uint16_t*>(g.c) + row * g.ldc + col;
+  for (size_t r = 0; r < rows; ++r) {
+    for (size_t j = 0; j < cols; ++j) {
+      float x = block[r * kPanel + j];
+      if (g.finish.alpha != 1) x = x * g.finish.alpha;
+      if (g.bias_16 != nullptr) {
+        float bias = widen_at(g.bias_16, g.c_type,
+                              (row + r) * g.finish.bias_row + (col + j) * g.finish.bias_col);
+        if (g.finish.beta != 1) bias = bias * g.finish.beta;
+        x = x + bias;
+      }
+      c[r * g.ldc + j] = g.c_type == DType::f16 ? narrow_f16(x) : narrow_bf16(x);
+    }
+  }
+}
+
+struct Stretch {
+  size_t begin, length;
+  bool last;
+};
+
+// Rows [row, row + rows) against panels [first, end), over one stretch of k.
+void run_panels(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, size_t first,
+                size_t end) {
+  TileArgs t;
+  t.k = s.length;
+  const size_t a_size = g.a_type == DType::f32 ? sizeof(float) : sizeof(uint16_t);
+  const void* a = static_cast<const char*>(g.a) + (row * g.a_row + s.begin * g.a_k) * a_size;
+  if (g.a_type == DType::f32 && (g.a_row == 1 || rows == 1)) {
+    t.a = static_cast<const float*>(a);
+    t.a_step = g.a_k;
+  } else {
+    pack_any(a, g.a_type, g.a_row, g.a_k, rows, s.length, g.a_pack, rows);
+    t.a = g.a_pack;
+    t.a_step = rows;
+  }
+  t.resume = s.begin != 0;
+  alignas(64) float block[kRowBlock * kPanel];
+  for (size_t p = first; p < end; ++p) {
+    const size_t col = p * kPanel;
+    t.cols = least(g.cols - col, kPanel);
+    const bool tail = t.cols < kPanel && g.b_tail != nullptr;
+    t.b_step = tail ? panel_width(t.cols) : g.b_step;
+    t.b = (tail ? g.b_tail : g.b + p * g.b_panel) + s.begin * t.b_step;
+    if (g.c_type == DType::f32) {
+      const Finish finish = g.finish.at(row, col);
+      t.c = static_cast<float*>(g.c) + row * g.ldc + col;
+      t.ldc = g.ldc;
+      t.finish = s.last ? &finish : nullptr;
+      tile_block(t, rows);
+    } else {
+      t.c = block;
+      t.ldc = kPanel;
+      t.finish = nullptr;
+      tile_block(t, rows);
+      store_16(g, block, row, col, rows, t.cols);
+    }
+  }
+}
+
+}  // namespace
+
+void gemm_block(const GemmBlock& g) {
+  const size_t panels = (g.cols + kPanel - 1) / kPanel;
+  const size_t blocks = row_blocks(g.rows);
+  const size_t stretches = g.c_type == DType::f32 && g.k > 0 ? (g.k + kDepth - 1) / kDepth : 1;
+  for (size_t i = 0; i < stretches; ++i) {
+    const size_t begin = g.k * i / stretches;
+    const Stretch s{begin, g.k * (i + 1) / stretches - begin, i + 1 == stretches};
+    for (size_t p = 0; p < panels; p += kGroup) {
+      const size_t end = least(panels, p + kGroup);
+      for (size_t block = 0; block < blocks; ++block) {
+        const size_t row = row_block_begin(g.rows, blocks, block);
+        const size_t rows = row_block_begin(g.rows, blocks, block + 1) - row;
+        run_panels(g, s, row, rows, p, end);
+        if (s.last && g.epilogue.fn != nullptr) {
+          const size_t col = p * kPanel;
+          g.epilogue.fn(g.epilogue.ctx, static_cast<float*>(g.c) + row * g.ldc + col, g.ldc,
+                        g.row + row, g.col + col, rows, least(g.cols, end * kPanel) - col);
+        }
+      }
+    }
+  }
+}
+
+void gemm_pack_panel(const void* b, DType type, size_t b_k, size_t b_col, size_t k, size_t cols,
+                     float* panel) {
+  const size_t width = panel_width(cols);
+  pack_any(b, type, b_col, b_k, cols, k, panel, width);
+  for (size_t i = 0; cols < width && i < k; ++i) {
+    std::memset(panel + i * width + cols, 0, (width - cols) * sizeof(float));
+  }
+}
+
+void gemm_f64_rows(const GemmF64Args& g, size_t batch, size_t row_begin, size_t row_end) {
+  constexpr size_t kLane = 16;
+  const size_t a_row = g.trans_a ? 1 : g.lda, a_k = g.trans_a ? g.lda : 1;
+  const size_t b_k = g.trans_b ? 1 : g.ldb, b_col = g.trans_b ? g.ldb : 1;
+  for (size_t row = row_begin; row < row_end; ++row) {
+    const double* a = g.a + batch * g.a_batch + row * a_row;
+    double* c = g.c + batch * g.c_batch + row * g.ldc;
+    for (size_t col = 0; col < g.n; col += kLane) {
+      const size_t cols = least(g.n - col, kLane);
+      const double* b = g.b + batch * g.b_batch + col * b_col;
+      double acc[kLane] = {};
+      if (b_col == 1 && cols == kLane) {
+        for (size_t k = 0; k < g.k; ++k) {
+          for (size_t j = 0; j < kLane; ++j)
+            acc[j] = __builtin_fma(a[k * a_k], b[k * b_k + j], acc[j]);
+        }
+      } else {
+        for (size_t k = 0; k < g.k; ++k) {
+          for (size_t j = 0; j < cols; ++j)
+            acc[j] = __builtin_fma(a[k * a_k], b[k * b_k + j * b_col], acc[j]);
+        }
+      }
+      for (size_t j = 0; j < cols; ++j) {
+        double x = acc[j];
+        if (g.alpha != 1) x = x * g.alpha;
+        if (g.bias != nullptr) {
+          double bias = g.bias[batch * g.bias_batch + row * g.bias_row + (col + j) * g.bias_col];
+          if (g.beta != 1) bias = bias * g.beta;
+          x = x + bias;
+        }
+        c[col + j] = x != x ? __builtin_nan("") : x;
+      }
+    }
+  }
+}
+
+}  // namespace sdx::SDX_ISA

@@ -1,0 +1,172 @@
+// tile: a block of matrix product outputs held in registers while their chains run over k.
+//
+// Every output is one chain acc = fma(a[k], b[k], acc), k ascending: the lanes of a register are
+// different outputs, so neither the vector width nor the tile's shape can change a bit. A chain may
+// stop and continue from the stored sum.
+#pragma once
+
+#include "kernel/gemm/finish.h"
+#include "kernel/gemm/vec.h"
+
+namespace sdx::SDX_ISA {
+
+// Vectors per tile row and rows per tile: as many chains as the registers hold beside one row of B
+// and a broadcast.
+inline constexpr int kTileVecs = 2;
+#if defined(SDX_ISA_avx512)
+inline constexpr int kTileRows = 12;
+#elif defined(SDX_ISA_avx2)
+inline constexpr int kTileRows = 6;
+#else
+inline constexpr int kTileRows = 2;
+#endif
+inline constexpr int kTileCols = kTileVecs * kLanes;
+
+struct TileArgs {
+  size_t k;
+  const float* a;  // a[k * a_step + row]
+  size_t a_step;
+  const float* b;  // b[k * b_step + column], readable up to a multiple of 16 columns
+  size_t b_step;
+  float* c;
+  size_t ldc;
+  size_t cols;           // columns to store
+  bool resume;           // the chains continue from c instead of +0
+  const Finish* finish;  // what follows the chains, with `bias` at this tile's corner; null: the
+                         // chains are not at their end
+};
+
+template <int I>
+struct Index {
+  static constexpr int value = I;
+};
+
+// f(Index<0>), f(Index<1>), ...: unrolled by the front end, so that arrays of accumulators become
+// registers.
+template <int N, int I = 0, class F>
+[[gnu::always_inline]] constexpr void unroll(F&& f) {
+  if constexpr (I < N) {
+    f(Index<I>{});
+    unroll<N, I + 1>(f);
+  }
+}
+
+template <int Rows, int Vecs>
+void tile(const TileArgs& t) {
+  Vec acc[Rows][Vecs];
+  const size_t last = t.cols - (Vecs - 1) * kLanes;  // columns in the last vector
+  const auto at = [&](float* base, size_t row, int v) { return base + row * t.ldc + v * kLanes; };
+
+  if (t.resume) {
+    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+        const float* p = at(t.c, r.value, v.value);
+        const bool whole = v.value < Vecs - 1 || last >= kLanes;
+        acc[r.value][v.value] = whole ? vec_load(p) : vec_load(p, last);
+      });
+    });
+  } else {
+    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+      unroll<Vecs>([&](auto v)
+                       __attribute__((always_inline)) { acc[r.value][v.value] = vec_zero(); });
+    });
+  }
+
+  const float* a = t.a;
+  const float* b = t.b;
+  const size_t a_step = t.a_step, b_step = t.b_step;
+  for (size_t k = t.k; k != 0; --k) {
+    Vec row[Vecs];
+    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+      row[v.value] = vec_load(b + v.value * kLanes);
+    });
+    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+      const Vec x = vec_set(a[r.value]);
+      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+        acc[r.value][v.value] = vec_fma(x, row[v.value], acc[r.value][v.value]);
+      });
+    });
+    a += a_step;
+    b += b_step;
+  }
+
+  if (const Finish* f = t.finish) {
+    if (f->alpha != 1) {
+      const Vec alpha = vec_set(f->alpha);
+      unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+        unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+          acc[r.value][v.value] = vec_mul(acc[r.value][v.value], alpha);
+        });
+      });
+    }
+    if (f->bias != nullptr) {
+      const Vec beta = vec_set(f->beta);
+      const bool scaled = f->beta != 1;
+      unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+        const float* bias = f->bias + r.value * f->bias_row;
+        unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+          const bool whole = v.value < Vecs - 1 || last >= kLanes;
+          Vec x = f->bias_col == 0 ? vec_set(*bias)
+                  : whole          ? vec_load(bias + v.value * kLanes)
+                                   : vec_load(bias + v.value * kLanes, last);
+          if (scaled) x = vec_mul(x, beta);
+          acc[r.value][v.value] = vec_add(acc[r.value][v.value], x);
+        });
+      });
+    }
+    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+        acc[r.value][v.value] = vec_canonical(acc[r.value][v.value]);
+      });
+    });
+  }
+
+  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+      float* p = at(t.c, r.value, v.value);
+      if (v.value < Vecs - 1 || last >= kLanes) {
+        vec_store(p, acc[r.value][v.value]);
+      } else {
+        vec_store(p, acc[r.value][v.value], last);
+      }
+    });
+  });
+}
+
+using TileFn = void (*)(const TileArgs&);
+
+struct TileTable {
+  TileFn fn[kTileRows][kTileVecs];
+};
+
+constexpr TileTable make_tile_table() {
+  TileTable table{};
+  unroll<kTileRows>([&](auto r) {
+    unroll<kTileVecs>(
+        [&](auto v) { table.fn[r.value][v.value] = &tile<r.value + 1, v.value + 1>; });
+  });
+  return table;
+}
+inline constexpr TileTable kTiles = make_tile_table();
+
+// Up to kRowBlock rows by one panel of B, cut into tiles. `t` describes the block's corner.
+inline void tile_block(const TileArgs& t, size_t rows) {
+  for (size_t r = 0; r < rows; r += kTileRows) {
+    const size_t height = rows - r < kTileRows ? rows - r : kTileRows;
+    for (size_t j = 0; j < t.cols; j += kTileCols) {
+      TileArgs s = t;
+      s.a += r;
+      s.b += j;
+      s.c += r * t.ldc + j;
+      s.cols = t.cols - j < kTileCols ? t.cols - j : kTileCols;
+      Finish finish;
+      if (t.finish != nullptr) {
+        finish = t.finish->at(r, j);
+        s.finish = &finish;
+      }
+      kTiles.fn[height - 1][(s.cols + kLanes - 1) / kLanes - 1](s);
+    }
+  }
+}
+
+}  // namespace sdx::SDX_ISA
