@@ -105,6 +105,7 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     args = parser.parse_args()
+    args.build = args.build.resolve()
 
     names = model_names(args.models, [name for name in args.only.split(",") if name])
     models = fill_models(args.models.resolve(), args.build / "models", names)

@@ -222,6 +222,7 @@ def main():
     parser.add_argument("--json", type=pathlib.Path, help="write the records here; docs in bench/README.md")
     parser.add_argument("--peer-only", action="store_true")
     args = parser.parse_args()
+    args.build = args.build.resolve()
 
     thread_counts = [int(count) for count in args.threads.split(",")]
     names = cases.model_names(args.models, [name for name in args.only.split(",") if name])
