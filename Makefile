@@ -17,6 +17,10 @@ deps:
 test: all
 	cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
 
+# Ten handwritten digits, read and shown in the terminal.
+demo: all
+	scripts/demo.sh $(BUILD)
+
 # Times against onnxruntime, in one run; ARGS as for bench/compare.py.
 bench: all
 	bench/compare.py --build $(BUILD) $(ARGS)

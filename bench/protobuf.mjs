@@ -96,12 +96,9 @@ export function writeTensor(name, {type, dims, data}) {
   const code = Object.keys(kTypes).find((key) => kTypes[key][0] === type);
   const parts = dims.map((dim) => number(1, dim));
   parts.push(number(2, code));
-  if (type === 'string') {
-    parts.push(...data.map((text) => block(6, Buffer.from(text))));
-  } else {
-    parts.push(block(9, Buffer.from(data.buffer, data.byteOffset, data.byteLength)));
-  }
+  if (type === 'string') parts.push(...data.map((text) => block(6, Buffer.from(text))));
   parts.push(block(8, Buffer.from(name)));
+  if (type !== 'string') parts.push(block(9, Buffer.from(data.buffer, data.byteOffset, data.byteLength)));
   return Buffer.concat(parts);
 }
 
