@@ -1,0 +1,173 @@
+// An operator is declared once, as one OpOf<A> value in one file; checker, inference, planner, tests and docs read it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "op/args.h"
+#include "op/node.h"
+#include "op/signature.h"
+
+namespace sdx {
+
+// What is known when kernels are chosen: facts with concrete shapes (constants carry values), and the machine.
+struct Call {
+  const Facts& in;
+  const Facts& out;
+  Isa isa;
+  int threads;
+};
+
+// A fast body. It gives the bits of the reference; the first that fits is used.
+template <class A>
+struct Kernel {
+  std::string_view name;
+  bool (*fits)(const A&, const Call&);
+  Status (*run)(const A&, Args&);
+  size_t (*scratch)(const A&, const Call&) = nullptr;  // bytes
+  // Constant inputs rearranged once, at planning; run() finds the result in Args::packed.
+  std::shared_ptr<const void> (*pack)(const A&, const Call&, Pool&) = nullptr;
+  uint32_t packs = 0;  // bit i: input i is constant and only needed by pack()
+};
+
+// Tests, benchmarks and examples of an operator. Without `expected`, kernels are compared with the reference.
+struct Case {
+  std::string name;
+  int opset;
+  AttrMap attrs;
+  std::vector<Value> inputs;  // std::monostate: left out
+  std::vector<Value> expected = {};
+  double rtol = 0;  // 0: equal bits
+  size_t outputs = 1;
+};
+
+// One instruction of an element-wise program: the member of tile::Unary or tile::Binary, and its parameters.
+struct Pointwise {
+  enum class Kind : uint8_t { unary, binary } kind;
+  int code;
+  float p0 = 0, p1 = 0;
+};
+
+template <class A>
+struct OpOf {
+  using Attributes = A;
+  std::string_view name, doc;
+  std::span<const Version> history;
+  // The only code that knows opset numbers. `in` has one fact per input, absent ones included.
+  Result<A> (*read)(const Node&, const Facts& in);
+  // Pure. One fact per output; Dim::unknown() for a size that only running tells.
+  Result<Facts> (*infer)(const A&, const Facts& in);
+  // The meaning: scalar, simple, the order of operations in the open.
+  Status (*reference)(const A&, Args&);
+  std::span<const Kernel<A>> kernels = {};
+  std::vector<Case> (*cases)() = nullptr;
+
+  std::string_view domain = "";  // "" is ai.onnx
+  bool deterministic = true;
+  // Output 0 may take the memory of any input of its size and type: element i needs only elements i.
+  bool inplace = false;
+  // If output `slot` is a contiguous piece of input 0: the byte at which it starts.
+  std::optional<size_t> (*alias)(const A&, const Call&, size_t slot) = nullptr;
+  // As an instruction on f32 (and, rounded after each step, on f16 and bf16) elements.
+  std::optional<Pointwise> (*pointwise)(const A&, const Facts& in) = nullptr;
+  // Multiply-adds, for people.
+  uint64_t (*multiply_adds)(const A&, const Call&) = nullptr;
+};
+
+// The same without A: what the lists hold. Attributes travel as the const void* that read() made.
+struct Op {
+  struct AnyKernel {
+    std::string_view name;
+    bool (*fits)(const void*, const Call&);
+    Status (*run)(const void*, Args&);
+    size_t (*scratch)(const void*, const Call&);
+    std::shared_ptr<const void> (*pack)(const void*, const Call&, Pool&);
+    uint32_t packs;
+  };
+  std::string_view domain, name, doc;
+  std::span<const Version> history;
+  Result<std::shared_ptr<const void>> (*read)(const Node&, const Facts&);
+  Result<Facts> (*infer)(const void*, const Facts&);
+  Status (*reference)(const void*, Args&);
+  std::span<const AnyKernel> kernels;
+  std::vector<Case> (*cases)();
+  bool deterministic, inplace;
+  std::optional<size_t> (*alias)(const void*, const Call&, size_t);
+  std::optional<Pointwise> (*pointwise)(const void*, const Facts&);
+  uint64_t (*multiply_adds)(const void*, const Call&);
+
+  // All versions, folded on first use.
+  const std::vector<Signature>& signatures() const;
+  // The version that a model importing `opset` means; null if the operator did not exist then.
+  const Signature* at(int opset) const;
+};
+
+namespace detail {
+
+template <const auto& kDecl>
+struct Erased {
+  using A = typename std::remove_cvref_t<decltype(kDecl)>::Attributes;
+  static const A& as(const void* attrs) { return *static_cast<const A*>(attrs); }
+
+  template <size_t I>
+  static constexpr Op::AnyKernel kernel() {
+    constexpr const Kernel<A>& k = kDecl.kernels[I];
+    return {k.name, [](const void* a, const Call& call) { return kDecl.kernels[I].fits(as(a), call); },
+            [](const void* a, Args& args) { return kDecl.kernels[I].run(as(a), args); },
+            [](const void* a, const Call& call) -> size_t {
+              return kDecl.kernels[I].scratch ? kDecl.kernels[I].scratch(as(a), call) : 0;
+            },
+            k.pack == nullptr ? nullptr
+                              : +[](const void* a, const Call& call, Pool& pool) {
+                                  return kDecl.kernels[I].pack(as(a), call, pool);
+                                },
+            k.packs};
+  }
+  template <size_t... I>
+  static constexpr auto kernels(std::index_sequence<I...>) {
+    return std::array<Op::AnyKernel, sizeof...(I)>{kernel<I>()...};
+  }
+  static constexpr auto kKernels = kernels(std::make_index_sequence<kDecl.kernels.size()>());
+};
+
+}  // namespace detail
+
+// const Op softmax = erase<kSoftmax>();
+template <const auto& kDecl>
+constexpr Op erase() {
+  using E = detail::Erased<kDecl>;
+  using A = typename E::A;
+  Op op{};
+  op.domain = kDecl.domain;
+  op.name = kDecl.name;
+  op.doc = kDecl.doc;
+  op.history = kDecl.history;
+  op.read = [](const Node& node, const Facts& in) -> Result<std::shared_ptr<const void>> {
+    Result<A> attrs = kDecl.read(node, in);
+    if (!attrs) return std::move(attrs).error();
+    return std::shared_ptr<const void>(std::make_shared<const A>(*std::move(attrs)));
+  };
+  op.infer = [](const void* a, const Facts& in) { return kDecl.infer(E::as(a), in); };
+  op.reference = [](const void* a, Args& args) { return kDecl.reference(E::as(a), args); };
+  op.kernels = E::kKernels;
+  op.cases = kDecl.cases;
+  op.deterministic = kDecl.deterministic;
+  op.inplace = kDecl.inplace;
+  if constexpr (kDecl.alias != nullptr) {
+    op.alias = [](const void* a, const Call& call, size_t slot) { return kDecl.alias(E::as(a), call, slot); };
+  }
+  if constexpr (kDecl.pointwise != nullptr) {
+    op.pointwise = [](const void* a, const Facts& in) { return kDecl.pointwise(E::as(a), in); };
+  }
+  if constexpr (kDecl.multiply_adds != nullptr) {
+    op.multiply_adds = [](const void* a, const Call& call) { return kDecl.multiply_adds(E::as(a), call); };
+  }
+  return op;
+}
+
+}  // namespace sdx

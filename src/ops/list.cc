@@ -1,0 +1,26 @@
+#include "ops/list.h"
+
+#include <map>
+
+namespace sdx {
+
+using namespace ops;  // NOLINT: the list is the one place that names them all
+
+static const Op* const kOps[] = {
+    &log_softmax,
+    &softmax,
+};
+
+std::span<const Op* const> all_ops() { return kOps; }
+
+const Op* find_op(std::string_view domain, std::string_view name) {
+  static const auto* const by_name = [] {
+    auto* map = new std::map<std::pair<std::string_view, std::string_view>, const Op*>;
+    for (const Op* op : kOps) map->emplace(std::pair{op->domain, op->name}, op);
+    return map;
+  }();
+  const auto at = by_name->find({domain == "ai.onnx" ? "" : domain, name});
+  return at == by_name->end() ? nullptr : at->second;
+}
+
+}  // namespace sdx

@@ -1,0 +1,103 @@
+// Softmax and LogSoftmax.
+#include <cmath>
+
+#include "kernel/lanes.h"
+#include "ops/common.h"
+#include "ops/list.h"
+
+namespace sdx::ops {
+namespace {
+
+struct Softmax {
+  size_t first, count;  // normalises over dims [first, first + count)
+  bool log;             // LogSoftmax
+};
+
+constexpr Version kHistory[] = {
+    {1, "(input: T) -> (output: T) {axis: int = 1} T in floats"},
+    {11, ""},  // axis may be negative
+    {13, "{axis: int = -1} T += bf16"},
+};
+
+template <bool kLog>
+Result<Softmax> read(const Node& node, const Facts& in) {
+  if (!in[0].has_rank()) return fail("SDX-T0111", "the rank of the input must be known");
+  const size_t rank = in[0].rank();
+  if (node.opset < 13) {
+    // The input is seen as a matrix [dims before axis, dims from axis]; axis == rank gives rows of one element.
+    if (node.i("axis") == int64_t(rank)) return Softmax{rank, 0, kLog};
+    SDX_ASSIGN(const size_t axis, resolve_axis(node.i("axis"), rank));
+    return Softmax{axis, rank - axis, kLog};
+  }
+  if (rank == 0) return Softmax{0, 0, kLog};
+  SDX_ASSIGN(const size_t axis, resolve_axis(node.i("axis"), rank));
+  return Softmax{axis, 1, kLog};
+}
+
+Result<Facts> infer(const Softmax&, const Facts& in) { return Facts{like(in[0])}; }
+
+// m = max x;  e = exp(x - m);  s = sum e (by lanes);  y = e / s, or for LogSoftmax y = (x - m) - log s.
+template <class T>
+void rows(const Softmax& a, const View& x, const View& y) {
+  using C = Compute<T>;
+  const AxisSplit at = split_at(x.dims, a.first, a.count);
+  for (size_t outer = 0; outer < at.outer; ++outer) {
+    for (size_t inner = 0; inner < at.inner; ++inner) {
+      const size_t base = outer * at.size * at.inner + inner;
+      const auto in = [&](size_t i) { return load(x.data<T>()[base + i * at.inner]); };
+      C most = -std::numeric_limits<C>::infinity();
+      for (size_t i = 0; i < at.size; ++i) most = in(i) > most || in(i) != in(i) ? in(i) : most;
+      const auto e = [&](size_t i) { return C(std::exp(in(i) - most)); };
+      const C sum = lane_sum<C>(at.size, e);
+      for (size_t i = 0; i < at.size; ++i) {
+        y.data<T>()[base + i * at.inner] =
+            store<T>(a.log ? (in(i) - most) - C(std::log(sum)) : e(i) / sum);
+      }
+    }
+  }
+}
+
+Status reference(const Softmax& a, Args& args) {
+  visit_floats(args.in(0).type, [&]<class T>() { rows<T>(a, args.in(0), args.out()); });
+  return ok();
+}
+
+std::vector<Case> cases() {
+  const Tensor x = Tensor::of<float>({2, 3}, {-1, 0, 1, 1, 1, 1});
+  return {{.name = "opset1_flattens_from_axis",
+           .opset = 1,
+           .attrs = {{"axis", int64_t{0}}},
+           .inputs = {Tensor::of<float>({2, 2}, {0, 0, 0, 0})},
+           .expected = {Tensor::of<float>({2, 2}, {.25f, .25f, .25f, .25f})}},
+          {.name = "opset13_takes_the_last_axis",
+           .opset = 13,
+           .attrs = {},
+           .inputs = {x},
+           .expected = {Tensor::of<float>({2, 3}, {.09003057f, .24472848f, .66524094f, 1 / 3.f, 1 / 3.f, 1 / 3.f})},
+           .rtol = 1e-6}};
+}
+
+constexpr OpOf<Softmax> kSoftmax{
+    .name = "Softmax",
+    .doc = "Exponentials of the elements along an axis, divided by their sum.",
+    .history = kHistory,
+    .read = read<false>,
+    .infer = infer,
+    .reference = reference,
+    .cases = cases,
+};
+constexpr OpOf<Softmax> kLogSoftmax{
+    .name = "LogSoftmax",
+    .doc = "The logarithm of Softmax, computed without forming Softmax.",
+    .history = kHistory,
+    .read = read<true>,
+    .infer = infer,
+    .reference = reference,
+};
+
+}  // namespace
+
+const Op softmax = erase<kSoftmax>();
+const Op log_softmax = erase<kLogSoftmax>();
+
+}  // namespace sdx::ops
