@@ -1,0 +1,183 @@
+#include "kernel/conv/conv.h"
+
+#include <algorithm>
+
+#include "kernel/conv/block.h"
+#include "kernel/conv/reference.h"
+#include "kernel/gemm/block.h"
+#include "kernel/isa.h"
+
+namespace sdx {
+namespace {
+
+size_t taps_of(const ConvShape& s) { return s.kernel[0] * s.kernel[1] * s.kernel[2]; }
+size_t depth_of(const ConvShape& s) { return s.in_channels / s.groups * taps_of(s); }
+size_t pixels_of(const ConvShape& s) { return s.out[0] * s.out[1] * s.out[2]; }
+size_t aligned(size_t floats) { return (floats + 15) / 16 * 16; }
+bool is_depthwise(const ConvShape& s) { return s.in_channels == s.groups; }
+
+// A kernel of one tap that visits every input once sees one long row.
+ConvShape flattened(const ConvShape& given) {
+  ConvShape s = given;
+  for (int i = 0; i < 3; ++i) {
+    if (s.kernel[i] != 1 || s.stride[i] != 1 || s.pad[i] != 0 || s.in[i] != s.out[i]) return s;
+  }
+  s.in[2] = s.out[2] = pixels_of(s);
+  s.in[0] = s.in[1] = s.out[0] = s.out[1] = 1;
+  return s;
+}
+
+Staged stage_of(const ConvShape& s) {
+  Staged t{};
+  t.copied = s.stride[2] != 1 || is_depthwise(s);
+  size_t reach[3];
+  for (int i = 0; i < 3; ++i) {
+    reach[i] = (s.out[i] - 1) * s.stride[i] + (s.kernel[i] - 1) * s.dilation[i] + 1;
+    t.copied |= s.pad[i] != 0 || reach[i] > s.in[i];
+  }
+  t.phases = std::min(s.stride[2], (s.kernel[2] - 1) * s.dilation[2] + 1);
+  for (int i = 0; i < 3; ++i) t.dims[i] = t.copied ? reach[i] : s.in[i];
+  t.dims[2] = (t.dims[2] + s.stride[2] - 1) / s.stride[2];
+  t.phase_size = t.dims[0] * t.dims[1] * t.dims[2];
+  t.plane = t.phases * t.phase_size;
+  return t;
+}
+
+// Scratch: staged planes (of all channels, or one per thread if depthwise), then each thread's own.
+struct Layout {
+  size_t staged, per_thread;
+};
+
+Layout layout(const ConvShape& s, const Staged& staged) {
+  if (is_depthwise(s)) {
+    return {0, aligned(staged.plane + kSlack) + aligned(2 * taps_of(s))};
+  }
+  const size_t planes = staged.copied ? aligned(s.in_channels * staged.plane + kSlack) : 0;
+  return {planes, kPanelFloats + 2 * kDepth};
+}
+
+void run_depthwise(const ConvArgs& g, const ConvShape& s, const Staged& staged, Isa isa,
+                   Pool& pool) {
+  const Layout l = layout(s, staged);
+  const size_t multiplier = s.out_channels / s.groups, taps = taps_of(s), pixels = pixels_of(s);
+  const size_t in_pixels = s.in[0] * s.in[1] * s.in[2];
+  const auto stage = SDX_PICK(conv_stage, isa);
+  const auto run = SDX_PICK(conv_depthwise, isa);
+  pool.parallel(s.batch * s.in_channels, 1, [&](size_t begin, size_t end, int thread) {
+    float* plane = static_cast<float*>(g.scratch) + size_t(thread) * l.per_thread;
+    auto* offset = reinterpret_cast<size_t*>(plane + aligned(staged.plane + kSlack));
+    for (size_t i = begin; i < end; ++i) {
+      const size_t channel = i % s.in_channels;
+      stage(s, staged, g.x + i * in_pixels, plane);
+      for (size_t j = 0; j < multiplier; ++j) {
+        const size_t out = channel * multiplier + j, row = i * multiplier + j;
+        float* y = g.y + row * pixels;
+        run(s, staged, plane, g.weights + out * taps, g.bias == nullptr ? nullptr : g.bias + out, y,
+            offset);
+        if (g.epilogue.fn != nullptr) g.epilogue.fn(g.epilogue.ctx, y, pixels, row, 0, 1, pixels);
+      }
+    }
+  });
+}
+
+// How the outputs of one group are cut for the threads: by panels of positions first, then by row
+// blocks.
+struct Cut {
+  size_t pixels = 1, rows = 1;
+};
+
+Cut cut_of(const ConvShape& s, int threads) {
+  Cut cut;
+  if (threads == 1) return cut;
+  const size_t want = 4 * size_t(threads);
+  if (s.groups >= want) return cut;
+  const size_t each = (want + s.groups - 1) / s.groups;
+  const size_t panels = (pixels_of(s) + kPanel - 1) / kPanel;
+  cut.pixels = std::min(std::max<size_t>(panels / 2, 1), each);
+  cut.rows = std::min(row_blocks(s.out_channels / s.groups), (each + cut.pixels - 1) / cut.pixels);
+  return cut;
+}
+
+}  // namespace
+
+size_t conv_packed_size(const ConvShape& s) { return s.out_channels * depth_of(s); }
+
+// Row block by row block, packed[row * depth + k * rows + row in block], k in the order of the
+// reduction.
+void conv_pack_weights(const ConvShape& s, const float* w, float* packed, Pool& pool) {
+  if (is_depthwise(s)) {
+    std::copy(w, w + conv_packed_size(s), packed);
+    return;
+  }
+  const size_t group_rows = s.out_channels / s.groups, channels = s.in_channels / s.groups;
+  const size_t blocks = row_blocks(group_rows), depth = depth_of(s), taps = taps_of(s);
+  pool.parallel(s.groups * blocks, 1, [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; ++i) {
+      const size_t row = row_block_begin(group_rows, blocks, i % blocks);
+      const size_t rows = row_block_begin(group_rows, blocks, i % blocks + 1) - row;
+      const size_t first = (i / blocks * group_rows + row) * depth;
+      float* out = packed + first;
+      reference::for_each_tap(channels, s.kernel, [&](size_t c, size_t kd, size_t kh, size_t kw) {
+        const float* in = w + first + c * taps + (kd * s.kernel[1] + kh) * s.kernel[2] + kw;
+        for (size_t r = 0; r < rows; ++r) *out++ = in[r * depth];
+      });
+    }
+  });
+}
+
+size_t conv_scratch_bytes(const ConvShape& given, int threads) {
+  const ConvShape s = flattened(given);
+  const Layout l = layout(s, stage_of(s));
+  return (l.staged + size_t(threads) * l.per_thread) * sizeof(float);
+}
+
+void conv(const ConvArgs& g, Pool& pool) {
+  const ConvShape s = flattened(g.shape);
+  const size_t pixels = pixels_of(s);
+  if (s.batch == 0 || s.out_channels == 0 || pixels == 0) return;
+  const Isa isa = best_isa();
+  const Staged staged = stage_of(s);
+  if (is_depthwise(s)) return run_depthwise(g, s, staged, isa, pool);
+
+  const Layout l = layout(s, staged);
+  const size_t in_pixels = s.in[0] * s.in[1] * s.in[2];
+  const size_t group_rows = s.out_channels / s.groups, blocks = row_blocks(group_rows);
+  const size_t panels = (pixels + kPanel - 1) / kPanel;
+  const Cut cut = cut_of(s, pool.threads());
+  float* planes = static_cast<float*>(g.scratch);
+  for (size_t n = 0; n < s.batch; ++n) {
+    const float* x = g.x + n * s.in_channels * in_pixels;
+    if (staged.copied) {
+      pool.parallel(s.in_channels, 1, [&](size_t begin, size_t end, int) {
+        for (size_t c = begin; c < end; ++c) {
+          SDX_PICK(conv_stage, isa)(s, staged, x + c * in_pixels, planes + c * staged.plane);
+        }
+      });
+      x = planes;
+    }
+    pool.parallel(s.groups * cut.pixels * cut.rows, 1, [&](size_t begin, size_t end, int thread) {
+      ConvBlock b{};
+      b.shape = &s;
+      b.staged = &staged;
+      b.panels = planes + l.staged + size_t(thread) * l.per_thread;
+      b.offset = reinterpret_cast<size_t*>(b.panels + kPanelFloats);
+      b.epilogue = g.epilogue;
+      for (size_t i = begin; i < end; ++i) {
+        const size_t group = i / (cut.pixels * cut.rows), part = i / cut.rows % cut.pixels,
+                     rows = i % cut.rows;
+        b.x = x + group * (s.in_channels / s.groups) * staged.plane;
+        b.weights = g.weights + group * group_rows * depth_of(s);
+        b.block_begin = blocks * rows / cut.rows;
+        b.block_end = blocks * (rows + 1) / cut.rows;
+        b.pixel_begin = panels * part / cut.pixels * kPanel;
+        b.pixel_end = std::min(pixels, panels * (part + 1) / cut.pixels * kPanel);
+        b.row = n * s.out_channels + group * group_rows;
+        b.y = g.y + b.row * pixels;
+        b.bias = g.bias == nullptr ? nullptr : g.bias + group * group_rows;
+        SDX_PICK(conv_block, isa)(b);
+      }
+    });
+  }
+}
+
+}  // namespace sdx

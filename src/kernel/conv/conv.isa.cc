@@ -1,0 +1,194 @@
+#include "kernel/conv/conv.h"
+
+#include "kernel/conv/block.h"
+#include "kernel/gemm/block.h"
+#include "kernel/gemm/tile.h"
+
+namespace sdx::SDX_ISA {
+namespace {
+
+size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+// Whether staged row r along a dimension is read by any output.
+bool is_read(size_t r, size_t kernel, size_t dilation, size_t stride) {
+  for (size_t k = 0; k < kernel; ++k) {
+    if (r >= k * dilation && (r - k * dilation) % stride == 0) return true;
+  }
+  return false;
+}
+
+// Lanes [first, first + count) of a vector of outputs, which read contiguous inputs from `base` on.
+struct Piece {
+  size_t base;
+  uint32_t first, count;
+};
+
+#if defined(SDX_ISA_avx512)
+inline Vec load_piece(Vec v, const float* p, const Piece& s) {
+  return _mm512_mask_loadu_ps(v, __mmask16(((1u << s.count) - 1) << s.first), p - s.first);
+}
+#elif defined(SDX_ISA_avx2)
+inline Vec load_piece(Vec v, const float* p, const Piece& s) {
+  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  const __m256i in =
+      _mm256_andnot_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(int(s.first)), lane),
+                          _mm256_cmpgt_epi32(_mm256_set1_epi32(int(s.first + s.count)), lane));
+  return _mm256_or_ps(v, _mm256_maskload_ps(p - s.first, in));
+}
+#else
+inline Vec load_piece(Vec v, const float* p, const Piece& s) {
+  for (uint32_t i = 0; i < s.count; ++i) v[s.first + i] = p[i];
+  return v;
+}
+#endif
+
+// The outputs [pixel, pixel + lanes) as runs along rows; returns how many there are.
+size_t find_pieces(const ConvShape& s, const Staged& staged, size_t pixel, size_t lanes,
+                   Piece* pieces) {
+  size_t count = 0;
+  for (size_t lane = 0; lane < lanes;) {
+    const size_t x = (pixel + lane) % s.out[2], row = (pixel + lane) / s.out[2];
+    const size_t length = least(s.out[2] - x, lanes - lane);
+    pieces[count++] = {staged.base(s, row / s.out[1], row % s.out[1], x), uint32_t(lane),
+                       uint32_t(length)};
+    lane += length;
+  }
+  return count;
+}
+
+// Patches of up to kPanel outputs: panel[k * width + output].
+void pack_patches(const ConvBlock& g, size_t pixel, size_t cols, size_t k, float* panel) {
+  const size_t width = panel_width(cols);
+  Piece pieces[kLanes];
+  for (size_t j = 0; j < width; j += kLanes) {
+    float* out = panel + j;
+    const size_t lanes = j < cols ? least(cols - j, kLanes) : 0;
+    const size_t count = find_pieces(*g.shape, *g.staged, pixel + j, lanes, pieces);
+    if (count == 1 && lanes == kLanes) {
+      const float* x = g.x + pieces[0].base;
+      for (size_t i = 0; i < k; ++i) vec_store(out + i * width, vec_load(x + g.offset[i]));
+    } else if (count == 2) {
+      for (size_t i = 0; i < k; ++i) {
+        const float* x = g.x + g.offset[i];
+        const Vec v = load_piece(vec_zero(), x + pieces[0].base, pieces[0]);
+        vec_store(out + i * width, load_piece(v, x + pieces[1].base, pieces[1]));
+      }
+    } else {
+      for (size_t i = 0; i < k; ++i) {
+        Vec v = vec_zero();
+        for (size_t p = 0; p < count; ++p)
+          v = load_piece(v, g.x + g.offset[i] + pieces[p].base, pieces[p]);
+        vec_store(out + i * width, v);
+      }
+    }
+  }
+}
+
+// Where the steps [begin, begin + length) of the reduction find their inputs, relative to an
+// output's base.
+void find_offsets(const ConvShape& s, const Staged& staged, size_t begin, size_t length,
+                  size_t* offset) {
+  const size_t channels = s.in_channels / s.groups;
+  const size_t taps = s.kernel[0] * s.kernel[1] * s.kernel[2];
+  size_t first = begin / (kChannelBlock * taps) * kChannelBlock;  // of the channel block
+  size_t in_block = least(kChannelBlock, channels - first);
+  size_t tap = (begin - first * taps) / in_block, c = (begin - first * taps) % in_block;
+  for (size_t i = 0; i < length;) {
+    const size_t at = staged.tap_offset(s, tap / (s.kernel[1] * s.kernel[2]),
+                                        tap / s.kernel[2] % s.kernel[1], tap % s.kernel[2]);
+    for (; c < in_block && i < length; ++c, ++i) offset[i] = (first + c) * staged.plane + at;
+    c = 0;
+    if (++tap == taps && i < length) {
+      tap = 0;
+      first += kChannelBlock;
+      in_block = least(kChannelBlock, channels - first);
+    }
+  }
+}
+
+}  // namespace
+
+void conv_stage(const ConvShape& s, const Staged& staged, const float* plane, float* out) {
+  const size_t width = staged.dims[2], stride = s.stride[2];
+  for (size_t z = 0; z < staged.dims[0]; ++z) {
+    for (size_t y = 0; y < staged.dims[1]; ++y) {
+      if (!is_read(z, s.kernel[0], s.dilation[0], s.stride[0]) ||
+          !is_read(y, s.kernel[1], s.dilation[1], s.stride[1])) {
+        continue;
+      }
+      const size_t iz = z - s.pad[0], iy = y - s.pad[1];
+      const bool inside = iz < s.in[0] && iy < s.in[1];
+      const float* row = plane + (inside ? (iz * s.in[1] + iy) * s.in[2] : 0);
+      for (size_t phase = 0; phase < staged.phases; ++phase) {
+        float* o = out + phase * staged.phase_size + (z * staged.dims[1] + y) * width;
+        // Columns [begin, end) of this phase lie inside the input.
+        const size_t begin =
+            phase >= s.pad[2] ? 0 : least((s.pad[2] - phase + stride - 1) / stride, width);
+        const size_t past = s.pad[2] + s.in[2];
+        const size_t end =
+            phase >= past ? begin : least((past - phase + stride - 1) / stride, width);
+        if (!inside || begin >= end) {
+          std::memset(o, 0, width * sizeof(float));
+          continue;
+        }
+        for (size_t i = 0; i < begin; ++i) o[i] = 0;
+        const float* in = row + begin * stride + phase - s.pad[2];
+        if (stride == 1) {
+          std::memcpy(o + begin, in, (end - begin) * sizeof(float));
+        } else if (stride == 2) {
+          for (size_t i = 0; i < end - begin; ++i) o[begin + i] = in[2 * i];
+        } else {
+          for (size_t i = 0; i < end - begin; ++i) o[begin + i] = in[i * stride];
+        }
+        for (size_t i = end; i < width; ++i) o[i] = 0;
+      }
+    }
+  }
+}
+
+void conv_block(const ConvBlock& g) {
+  const ConvShape& s = *g.shape;
+  const size_t rows_all = s.out_channels / s.groups, blocks = row_blocks(rows_all);
+  const size_t depth = s.in_channels / s.groups * s.kernel[0] * s.kernel[1] * s.kernel[2];
+  const size_t pixels = s.out[0] * s.out[1] * s.out[2];
+  const size_t stretches = depth == 0 ? 1 : (depth + kDepth - 1) / kDepth;
+  const size_t longest = depth == 0 ? 1 : (depth + stretches - 1) / stretches;
+  const size_t group = kPanelFloats / (longest * kPanel) * kPanel;
+  for (size_t pixel = g.pixel_begin; pixel < g.pixel_end; pixel += group) {
+    const size_t cols = least(group, g.pixel_end - pixel);
+    for (size_t i = 0; i < stretches; ++i) {
+      const size_t begin = depth * i / stretches, length = depth * (i + 1) / stretches - begin;
+      find_offsets(s, *g.staged, begin, length, g.offset);
+      for (size_t j = 0; j < cols; j += kPanel) {
+        pack_patches(g, pixel + j, least(kPanel, cols - j), length, g.panels + j * length);
+      }
+      for (size_t block = g.block_begin; block < g.block_end; ++block) {
+        const size_t row = row_block_begin(rows_all, blocks, block);
+        const size_t rows = row_block_begin(rows_all, blocks, block + 1) - row;
+        TileArgs t;
+        t.k = length;
+        t.a = g.weights + row * depth + begin * rows;
+        t.a_step = rows;
+        t.ldc = pixels;
+        t.resume = i != 0;
+        Finish finish;
+        if (g.bias != nullptr) finish.bias = g.bias + row;
+        finish.bias_row = 1;
+        t.finish = i + 1 == stretches ? &finish : nullptr;
+        float* y = g.y + row * pixels + pixel;
+        for (size_t j = 0; j < cols; j += kPanel) {
+          t.cols = least(kPanel, cols - j);
+          t.b = g.panels + j * length;
+          t.b_step = panel_width(t.cols);
+          t.c = y + j;
+          tile_block(t, rows);
+        }
+        if (t.finish != nullptr && g.epilogue.fn != nullptr) {
+          g.epilogue.fn(g.epilogue.ctx, y, pixels, g.row + row, pixel, rows, cols);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace sdx::SDX_ISA

@@ -1,0 +1,55 @@
+// GFLOP/s of convolutions on one thread: the layers of ResNet-50 and MobileNet.
+#include <benchmark/benchmark.h>
+
+#include <vector>
+
+#include "kernel/conv/conv.h"
+
+namespace sdx {
+namespace {
+
+// Arguments: input channels, output channels, size of the square input, kernel, stride, groups.
+void conv_layer(benchmark::State& state) {
+  ConvShape s;
+  s.in_channels = size_t(state.range(0));
+  s.out_channels = size_t(state.range(1));
+  s.groups = size_t(state.range(5));
+  for (int i : {1, 2}) {
+    s.in[i] = size_t(state.range(2));
+    s.kernel[i] = size_t(state.range(3));
+    s.stride[i] = size_t(state.range(4));
+    s.pad[i] = s.kernel[i] / 2;
+    s.out[i] = (s.in[i] + 2 * s.pad[i] - s.kernel[i]) / s.stride[i] + 1;
+  }
+  const size_t pixels = s.out[1] * s.out[2];
+  std::vector<float> x(s.in_channels * s.in[1] * s.in[2], 0.5f), w(conv_packed_size(s), 0.25f),
+      packed(w.size());
+  std::vector<float> y(s.out_channels * pixels), scratch(conv_scratch_bytes(s, 1) / 4);
+  Pool pool(1);
+  conv_pack_weights(s, w.data(), packed.data(), pool);
+  const ConvArgs g{s, x.data(), packed.data(), nullptr, y.data(), {}, scratch.data()};
+  for (auto _ : state) conv(g, pool);
+  state.counters["GFLOP/s"] =
+      benchmark::Counter(2e-9 * double(w.size()) * double(pixels) * double(state.iterations()),
+                         benchmark::Counter::kIsRate);
+}
+BENCHMARK(conv_layer)
+    ->Args({3, 64, 224, 7, 2, 1})
+    ->Args({64, 64, 56, 3, 1, 1})
+    ->Args({128, 128, 28, 3, 1, 1})
+    ->Args({256, 256, 14, 3, 1, 1})
+    ->Args({512, 512, 7, 3, 1, 1})
+    ->Args({128, 128, 56, 3, 2, 1})
+    ->Args({64, 256, 56, 1, 1, 1})
+    ->Args({256, 64, 56, 1, 1, 1})
+    ->Args({512, 128, 28, 1, 1, 1})
+    ->Args({1024, 256, 14, 1, 1, 1})
+    ->Args({2048, 512, 7, 1, 1, 1})
+    ->Args({256, 512, 56, 1, 2, 1})
+    ->Args({128, 128, 56, 3, 1, 32})
+    ->Args({144, 144, 56, 3, 1, 144})
+    ->Args({96, 96, 112, 3, 2, 96})
+    ->Args({576, 576, 14, 3, 1, 576});
+
+}  // namespace
+}  // namespace sdx
