@@ -1,0 +1,69 @@
+// What 8-bit products ask of the code compiled per instruction-set level.
+//
+// One form of operands serves all levels: A as unsigned bytes, B as signed bytes (the other sign
+// has its top bit flipped and its zero point moved by 128), in groups of 4 along k. Sums of A's
+// rows and B's columns, taken while packing, then account for the zero points: sum (a - za)(b - zb)
+// = sum ab - za * sum b - zb * (sum a - k * za).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernel/gemm/block.h"
+#include "kernel/gemm_int8/gemm_int8.h"
+#include "kernel/isa.h"
+
+namespace sdx {
+
+[[gnu::always_inline]] inline size_t quads_of(size_t k) { return (k + 3) / 4; }
+
+// Int32 elements of a packed panel of B: the columns' sums, then [k / 4][column][k % 4] bytes.
+[[gnu::always_inline]] inline size_t int8_panel_size(size_t k, size_t cols) {
+  return panel_width(cols) * (1 + quads_of(k));
+}
+// Int32 elements of a packed row block of A: the rows' sums, then [k / 4][row][k % 4] bytes.
+[[gnu::always_inline]] inline size_t int8_rows_size(size_t k, size_t rows) {
+  return rows * (1 + quads_of(k));
+}
+
+struct Int8Block {
+  size_t rows, cols, k;
+  bool vnni;  // this machine has AVX512-VNNI
+
+  // Rows are packed into `a_pack` (int8_rows_size(k, kRowBlock)) from `a`, or lie packed, block
+  // after block, at `a_packed`.
+  const void* a;
+  bool a_signed;
+  size_t a_row, a_k;
+  const int32_t* a_packed;
+  int32_t* a_pack;
+
+  const int32_t* b;  // panels
+
+  // Zero points of the operands as packed, so 128 away from the caller's for a flipped sign; null
+  // with the shift in `_add`.
+  const int32_t* a_zero;
+  size_t a_zero_step;
+  int32_t a_zero_add;
+  const int32_t* b_zero;
+  size_t b_zero_step;
+  int32_t b_zero_add;
+
+  int32_t* c;
+  size_t ldc;
+  EpilogueInt32 epilogue;
+  size_t row, col;  // of the corner, for the epilogue
+};
+
+SDX_DECLARE_ISAS(void int8_block(const Int8Block&);
+                 // b[k * b_k + column * b_col]
+                 void int8_pack_panel(const void* b, bool b_signed, size_t b_k, size_t b_col,
+                                      size_t k, size_t cols, int32_t* panel);
+                 // a[row * a_row + k * a_k]
+                 void int8_pack_rows(const void* a, bool a_signed, size_t a_row, size_t a_k,
+                                     size_t k, size_t rows, int32_t* packed);)
+
+// Whether `isa` may use AVX512-VNNI here.
+bool int8_has_vnni(Isa isa);
+
+}  // namespace sdx

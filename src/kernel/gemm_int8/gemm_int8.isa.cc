@@ -1,0 +1,248 @@
+#include "kernel/gemm/tile.h"
+#include "kernel/gemm_int8/block.h"
+
+namespace sdx::SDX_ISA {
+namespace {
+
+size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+// Sums of products over quads of k: rows of A against the `width` (16 or 32) columns of a panel.
+struct QuadTile {
+  size_t quads, rows, width;
+  const uint8_t* a;  // [quad][row][4]
+  const int8_t* b;   // [quad][column][4]
+  int32_t* sum;      // [row][kPanel]
+};
+
+#if defined(SDX_ISA_avx512)
+
+// As assembly, for the instruction is not part of this level; only a machine that has it comes
+// here.
+[[gnu::always_inline]] inline __m512i dot_quads(__m512i sum, __m512i a, __m512i b) {
+  asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
+  return sum;
+}
+
+template <int Rows, int Vecs>
+void vnni_tile(const QuadTile& t) {
+  __m512i acc[Rows][Vecs];
+  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+      acc[r.value][v.value] = _mm512_setzero_si512();
+    });
+  });
+  const uint8_t* a = t.a;
+  const int8_t* b = t.b;
+  for (size_t i = t.quads; i != 0; --i, a += 4 * Rows, b += 64 * Vecs) {
+    __m512i row[Vecs];
+    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+      row[v.value] = _mm512_loadu_si512(b + 64 * v.value);
+    });
+    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+      int32_t quad;
+      std::memcpy(&quad, a + 4 * r.value, sizeof quad);
+      const __m512i x = _mm512_set1_epi32(quad);
+      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+        acc[r.value][v.value] = dot_quads(acc[r.value][v.value], x, row[v.value]);
+      });
+    });
+  }
+  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+      _mm512_storeu_si512(t.sum + r.value * kPanel + v.value * 16, acc[r.value][v.value]);
+    });
+  });
+}
+
+using VnniFn = void (*)(const QuadTile&);
+struct VnniTable {
+  VnniFn fn[kRowBlock][2];
+};
+constexpr VnniTable make_vnni_table() {
+  VnniTable table{};
+  unroll<int(kRowBlock)>([&](auto r) {
+    unroll<2>([&](auto v) { table.fn[r.value][v.value] = &vnni_tile<r.value + 1, v.value + 1>; });
+  });
+  return table;
+}
+constexpr VnniTable kVnniTiles = make_vnni_table();
+
+#endif
+
+#if defined(SDX_ISA_avx512) || defined(SDX_ISA_avx2)
+
+// vpmaddubsw would saturate, so bytes are widened: 16-bit products and the sums of two of them are
+// exact in 32 bits.
+template <int Rows>
+void wide_tile(const QuadTile& t, size_t first_row, size_t col) {
+  __m256i acc[Rows][2];
+  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+    acc[r.value][0] = acc[r.value][1] = _mm256_setzero_si256();
+  });
+  const uint8_t* a = t.a + 4 * first_row;
+  const int8_t* b = t.b + 4 * col;
+  for (size_t i = t.quads; i != 0; --i, a += 4 * t.rows, b += 4 * t.width) {
+    const __m256i b0 = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(b)));
+    const __m256i b1 =
+        _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(b + 16)));
+    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+      int32_t quad;
+      std::memcpy(&quad, a + 4 * r.value, sizeof quad);
+      const __m256i x = _mm256_cvtepu8_epi16(_mm_set1_epi32(quad));
+      acc[r.value][0] = _mm256_add_epi32(acc[r.value][0], _mm256_madd_epi16(x, b0));
+      acc[r.value][1] = _mm256_add_epi32(acc[r.value][1], _mm256_madd_epi16(x, b1));
+    });
+  }
+  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+    const __m256i pairs = _mm256_hadd_epi32(acc[r.value][0], acc[r.value][1]);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(t.sum + (first_row + r.value) * kPanel + col),
+                        _mm256_permute4x64_epi64(pairs, 0xd8));
+  });
+}
+
+void sum_products(const QuadTile& t, bool vnni) {
+#if defined(SDX_ISA_avx512)
+  if (vnni) return kVnniTiles.fn[t.rows - 1][t.width / 16 - 1](t);
+#endif
+  (void)vnni;
+  for (size_t col = 0; col < t.width; col += 8) {
+    size_t row = 0;
+    for (; row + 6 <= t.rows; row += 6) wide_tile<6>(t, row, col);
+    for (; row + 3 <= t.rows; row += 3) wide_tile<3>(t, row, col);
+    for (; row < t.rows; ++row) wide_tile<1>(t, row, col);
+  }
+}
+
+#else
+
+void sum_products(const QuadTile& t, bool) {
+  for (size_t row = 0; row < t.rows; ++row) {
+    uint32_t acc[kPanel] = {};
+    for (size_t i = 0; i < t.quads; ++i) {
+      const uint8_t* a = t.a + 4 * (i * t.rows + row);
+      const int8_t* b = t.b + 4 * i * t.width;
+      for (size_t j = 0; j < t.width; ++j) {
+        acc[j] += uint32_t(a[0] * b[4 * j] + a[1] * b[4 * j + 1] + a[2] * b[4 * j + 2] +
+                           a[3] * b[4 * j + 3]);
+      }
+    }
+    std::memcpy(t.sum + row * kPanel, acc, sizeof acc);
+  }
+}
+
+#endif
+
+int32_t zero_at(const int32_t* zero, size_t step, int32_t add, size_t i) {
+  return int32_t((zero == nullptr ? 0u : uint32_t(zero[i * step])) + uint32_t(add));
+}
+
+// One row block against one panel, zero points included, into C.
+void run_panel(const Int8Block& g, size_t row, size_t rows, size_t col, const int32_t* a,
+               const int32_t* panel) {
+  alignas(64) int32_t sum[kRowBlock * kPanel];
+  const size_t cols = least(kPanel, g.cols - col), width = panel_width(cols);
+  sum_products({quads_of(g.k), rows, width, reinterpret_cast<const uint8_t*>(a + rows),
+                reinterpret_cast<const int8_t*>(panel + width), sum},
+               g.vnni);
+  uint32_t b_zero[kPanel];
+  for (size_t j = 0; j < cols; ++j)
+    b_zero[j] = uint32_t(zero_at(g.b_zero, g.b_zero_step, g.b_zero_add, col + j));
+  for (size_t r = 0; r < rows; ++r) {
+    const uint32_t a_zero = uint32_t(zero_at(g.a_zero, g.a_zero_step, g.a_zero_add, row + r));
+    const uint32_t a_rest = uint32_t(a[r]) - uint32_t(g.k) * a_zero;
+    int32_t* c = g.c + (row + r) * g.ldc + col;
+    for (size_t j = 0; j < cols; ++j) {
+      c[j] =
+          int32_t(uint32_t(sum[r * kPanel + j]) - a_zero * uint32_t(panel[j]) - b_zero[j] * a_rest);
+    }
+  }
+}
+
+}  // namespace
+
+void int8_block(const Int8Block& g) {
+  // Panels that fill about half a megabyte stay in the second-level cache while the rows pass over
+  // them.
+  const size_t panel_size = int8_panel_size(g.k, kPanel), blocks = row_blocks(g.rows);
+  const size_t group = (131072 / panel_size + 1) * kPanel;
+  for (size_t first = 0; first < g.cols; first += group) {
+    const size_t end = least(g.cols, first + group);
+    for (size_t block = 0; block < blocks; ++block) {
+      const size_t row = row_block_begin(g.rows, blocks, block);
+      const size_t rows = row_block_begin(g.rows, blocks, block + 1) - row;
+      const int32_t* a = g.a_pack;
+      if (g.a_packed != nullptr) {
+        a = g.a_packed + int8_rows_size(g.k, row);
+      } else {
+        int8_pack_rows(static_cast<const char*>(g.a) + row * g.a_row, g.a_signed, g.a_row, g.a_k,
+                       g.k, rows, g.a_pack);
+      }
+      for (size_t col = first; col < end; col += kPanel) {
+        run_panel(g, row, rows, col, a, g.b + col / kPanel * panel_size);
+      }
+      if (g.epilogue.fn != nullptr) {
+        g.epilogue.fn(g.epilogue.ctx, g.c + row * g.ldc + first, g.ldc, g.row + row, g.col + first,
+                      rows, end - first);
+      }
+    }
+  }
+}
+
+void int8_pack_panel(const void* b, bool b_signed, size_t b_k, size_t b_col, size_t k, size_t cols,
+                     int32_t* panel) {
+  const size_t width = panel_width(cols);
+  const uint8_t* in = static_cast<const uint8_t*>(b);
+  const uint8_t flip = b_signed ? 0 : 0x80;
+  int32_t sum[kPanel] = {};
+  uint8_t* out = reinterpret_cast<uint8_t*>(panel + width);
+  for (size_t i = 0; i < k; i += 4, out += 4 * width) {
+    const size_t depth = least(4, k - i);
+    if (depth < 4 || cols < width) std::memset(out, 0, 4 * width);
+    if (depth == 4 && b_col == 1) {
+      const uint8_t* p = in + i * b_k;
+      for (size_t j = 0; j < cols; ++j) {
+        const uint8_t quad[4] = {uint8_t(p[j] ^ flip), uint8_t(p[b_k + j] ^ flip),
+                                 uint8_t(p[2 * b_k + j] ^ flip), uint8_t(p[3 * b_k + j] ^ flip)};
+        std::memcpy(out + 4 * j, quad, 4);
+        sum[j] += int8_t(quad[0]) + int8_t(quad[1]) + int8_t(quad[2]) + int8_t(quad[3]);
+      }
+    } else {
+      for (size_t j = 0; j < cols; ++j) {
+        for (size_t q = 0; q < depth; ++q) {
+          const uint8_t x = uint8_t(in[(i + q) * b_k + j * b_col] ^ flip);
+          out[4 * j + q] = x;
+          sum[j] += int8_t(x);
+        }
+      }
+    }
+  }
+  std::memcpy(panel, sum, width * sizeof(int32_t));
+}
+
+void int8_pack_rows(const void* a, bool a_signed, size_t a_row, size_t a_k, size_t k, size_t rows,
+                    int32_t* packed) {
+  const uint8_t* in = static_cast<const uint8_t*>(a);
+  const uint8_t flip = a_signed ? 0x80 : 0;
+  uint8_t* out = reinterpret_cast<uint8_t*>(packed + rows);
+  for (size_t r = 0; r < rows; ++r) {
+    const uint8_t* p = in + r * a_row;
+    uint8_t* o = out + 4 * r;
+    uint32_t sum = 0;
+    size_t i = 0;
+    for (; i + 4 <= k && a_k == 1; i += 4, o += 4 * rows) {
+      const uint8_t quad[4] = {uint8_t(p[i] ^ flip), uint8_t(p[i + 1] ^ flip),
+                               uint8_t(p[i + 2] ^ flip), uint8_t(p[i + 3] ^ flip)};
+      std::memcpy(o, quad, 4);
+      sum += uint32_t(quad[0] + quad[1] + quad[2] + quad[3]);
+    }
+    for (; i < k; i += 4, o += 4 * rows) {
+      for (size_t q = 0; q < 4; ++q) {
+        o[q] = i + q < k ? uint8_t(p[(i + q) * a_k] ^ flip) : 0;
+        sum += o[q];
+      }
+    }
+    packed[r] = int32_t(sum);
+  }
+}
+
+}  // namespace sdx::SDX_ISA

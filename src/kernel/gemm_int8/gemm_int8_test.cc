@@ -1,0 +1,120 @@
+#include "kernel/gemm_int8/gemm_int8.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "kernel/isa.h"
+
+namespace sdx {
+namespace {
+
+struct Case {
+  size_t m, n, k, batch;
+  bool a_signed, b_signed, trans_a, trans_b;
+  int zeros;  // 0: none, 1: one each, 2: per row and column
+  bool extreme;
+};
+
+int32_t value(uint8_t byte, bool is_signed) { return is_signed ? int8_t(byte) : byte; }
+
+std::vector<uint8_t> bytes(size_t n, std::mt19937& rng, bool extreme) {
+  std::vector<uint8_t> v(n);
+  const uint8_t ends[] = {0, 127, 128, 255};
+  for (uint8_t& x : v) x = extreme ? ends[rng() % 4] : uint8_t(rng());
+  return v;
+}
+
+void expect_exact(const Case& t, unsigned seed) {
+  SCOPED_TRACE(::testing::Message()
+               << t.batch << " x " << t.m << "x" << t.n << "x" << t.k << " signs " << t.a_signed
+               << t.b_signed << " trans " << t.trans_a << t.trans_b << " zeros " << t.zeros);
+  std::mt19937 rng(seed);
+  const auto a = bytes(t.batch * t.m * t.k + 1, rng, t.extreme),
+             b = bytes(t.batch * t.k * t.n + 1, rng, t.extreme);
+  std::vector<int32_t> za(t.m), zb(t.n), want(t.batch * t.m * t.n), got(want.size());
+  for (int32_t& z : za) z = value(uint8_t(rng()), t.a_signed);
+  for (int32_t& z : zb) z = value(uint8_t(rng()), t.b_signed);
+  const size_t step = t.zeros == 2;
+  for (size_t p = 0; p < t.batch; ++p) {
+    for (size_t i = 0; i < t.m; ++i) {
+      for (size_t j = 0; j < t.n; ++j) {
+        int64_t sum = 0;
+        for (size_t k = 0; k < t.k; ++k) {
+          const uint8_t x = a[p * t.m * t.k + (t.trans_a ? k * t.m + i : i * t.k + k)];
+          const uint8_t y = b[p * t.k * t.n + (t.trans_b ? j * t.k + k : k * t.n + j)];
+          sum += int64_t(value(x, t.a_signed) - (t.zeros != 0 ? za[i * step] : 0)) *
+                 (value(y, t.b_signed) - (t.zeros != 0 ? zb[j * step] : 0));
+        }
+        want[(p * t.m + i) * t.n + j] = int32_t(uint32_t(uint64_t(sum)));
+      }
+    }
+  }
+  GemmInt8Args g;
+  g.m = t.m, g.n = t.n, g.k = t.k, g.batch = t.batch;
+  g.a = a.data(), g.lda = t.trans_a ? t.m : t.k, g.trans_a = t.trans_a, g.a_signed = t.a_signed,
+  g.a_batch = t.m * t.k;
+  g.b = b.data(), g.ldb = t.trans_b ? t.k : t.n, g.trans_b = t.trans_b, g.b_signed = t.b_signed;
+  g.c = got.data(), g.ldc = t.n, g.c_batch = t.m * t.n;
+  if (t.zeros != 0) {
+    g.a_zero = za.data(), g.a_zero_step = step;
+    g.b_zero = zb.data(), g.b_zero_step = step;
+  }
+  const size_t one = gemm_int8_packed_b_size(t.k, t.n);
+  std::vector<int32_t> packed(t.batch * one + 1);
+  for (Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
+    if (!isa_available(isa)) continue;
+    force_isa(isa);
+    for (int threads : {1, 2, 3}) {
+      Pool pool(threads);
+      for (bool prepacked : {false, true}) {
+        for (size_t p = 0; p < t.batch; ++p) {
+          gemm_int8_pack_b(b.data() + p * t.k * t.n, t.b_signed, g.ldb, t.trans_b, t.k, t.n,
+                           packed.data() + p * one, pool);
+        }
+        g.b_packed = prepacked ? packed.data() : nullptr;
+        g.b_batch = prepacked ? one : t.k * t.n;
+        std::vector<int32_t> scratch(gemm_int8_scratch_bytes(g, threads) / sizeof(int32_t) + 1);
+        g.scratch = scratch.data();
+        std::fill(got.begin(), got.end(), 7);
+        gemm_int8(g, pool);
+        EXPECT_EQ(want, got) << isa_name(isa) << ", " << threads << " threads, packed "
+                             << prepacked;
+      }
+    }
+  }
+  force_isa(Isa::avx512);
+}
+
+}  // namespace
+
+TEST(GemmInt8, is_exact_for_every_sign_zero_point_and_layout) {
+  unsigned seed = 1;
+  for (int flags = 0; flags < 16; ++flags) {
+    for (int zeros : {0, 1, 2}) {
+      expect_exact({14, 45, 39, 1, bool(flags & 1), bool(flags & 2), bool(flags & 4),
+                    bool(flags & 8), zeros, false},
+                   ++seed);
+    }
+  }
+}
+
+TEST(GemmInt8, is_exact_at_the_ends_of_the_range) {
+  for (int flags = 0; flags < 4; ++flags) {
+    expect_exact({13, 33, 1030, 1, bool(flags & 1), bool(flags & 2), false, false, 2, true},
+                 unsigned(flags));
+  }
+}
+
+TEST(GemmInt8, is_exact_on_random_shapes_and_batches) {
+  std::mt19937 rng(9);
+  for (unsigned i = 0; i < 40; ++i) {
+    expect_exact({1 + rng() % 40, 1 + rng() % 80, rng() % 70, 1 + rng() % 5, rng() % 2 == 0,
+                  rng() % 2 == 0, rng() % 2 == 0, rng() % 2 == 0, int(rng() % 3), false},
+                 i);
+  }
+}
+
+}  // namespace sdx
