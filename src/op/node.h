@@ -5,6 +5,8 @@
 #include <span>
 #include <string>
 
+#include "kernel/isa.h"
+#include "kernel/pool.h"
 #include "op/signature.h"
 
 namespace sdx {
@@ -17,7 +19,7 @@ class Body {
   virtual ~Body() = default;
   virtual const Facts& inputs() const = 0;   // formal inputs, then captured outer wires
   virtual const Facts& outputs() const = 0;
-  virtual Result<std::vector<Value>> run(std::span<const Value> inputs) const = 0;
+  virtual Result<std::vector<Value>> run(std::span<const Value> inputs, Pool& pool, Isa isa) const = 0;
 };
 
 // A subgraph before its inputs' types are known.

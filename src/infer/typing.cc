@@ -1,0 +1,320 @@
+#include "infer/typing.h"
+
+#include <algorithm>
+#include <set>
+
+#include "infer/attributes.h"
+#include "infer/names.h"
+#include "model/tensor.h"
+#include "ops/list.h"
+#include "typed/eval.h"
+
+namespace sdx::infer {
+namespace {
+
+using typed::Graph;
+using typed::Outlet;
+
+// Names that are visible at one place, and the opsets that nodes there mean.
+struct Scope {
+  std::map<std::string, Outlet, std::less<>> wires;
+  const Opsets* opsets = nullptr;
+  const AttrMap* arguments = nullptr;  // attributes of the function call being inlined
+  std::string path;                    // "graph \"main\"" and the calls on the way here
+  std::vector<const model::Function*> calls;
+};
+
+class Typer {
+ public:
+  Typer(std::shared_ptr<const model::Model> model, const Options& options, Graph& graph)
+      : model_(std::move(model)), options_(options), graph_(graph) {}
+
+  Status graph_body(const model::Graph& body, Scope& scope) {
+    for (const model::TensorData& init : body.initializer) {
+      if (scope.wires.contains(init.name)) continue;  // given from outside
+      Result<Tensor> tensor = model::to_tensor(init);
+      if (!tensor) return std::move(tensor).error().in(fmt::format("{}, initializer \"{}\"", scope.path, init.name));
+      scope.wires[init.name] = graph_.constant(*std::move(tensor), init.name);
+    }
+    for (const model::SparseTensorData& init : body.sparse_initializer) {
+      const std::string& name = init.values ? init.values->name : std::string();
+      Result<Tensor> tensor = model::to_dense(init);
+      if (!tensor) return std::move(tensor).error().in(fmt::format("{}, initializer \"{}\"", scope.path, name));
+      scope.wires[name] = graph_.constant(*std::move(tensor), name);
+    }
+    return nodes(body.node, scope);
+  }
+
+  Status nodes(const std::vector<model::Node>& list, Scope& scope) {
+    for (size_t i = 0; i < list.size(); ++i) {
+      const model::Node& node = list[i];
+      if (Status status = add(node, scope); !status) {
+        const std::string name = node.name.empty() ? "" : fmt::format(" \"{}\"", node.name);
+        return std::move(status).error().in(fmt::format("{}, node {}{} ({})", scope.path, i, name, node.op_type));
+      }
+    }
+    return ok();
+  }
+
+ private:
+  Result<Outlet> wire(const std::string& name, const Scope& scope) {
+    if (name.empty()) return Outlet{};
+    const auto at = scope.wires.find(name);
+    if (at == scope.wires.end()) return fail("SDX-G0001", "nothing before this node defines \"{}\"", name);
+    return at->second;
+  }
+
+  Status add(const model::Node& node, Scope& scope) {
+    if (graph_.size() > options_.most_nodes) {
+      return fail("SDX-G0010", "more than {} nodes after inlining functions", options_.most_nodes);
+    }
+    std::vector<Outlet> inputs;
+    for (const std::string& name : node.input) {
+      SDX_ASSIGN(const Outlet outlet, wire(name, scope));
+      inputs.push_back(outlet);
+    }
+    if (const model::Function* function = find_function(*model_, node)) return call(*function, node, inputs, scope);
+
+    const auto version = scope.opsets->find(node.domain);
+    if (version == scope.opsets->end()) {
+      return fail("SDX-G0002", "the model imports no version of operator set \"{}\"", node.domain);
+    }
+    const Op* op = find_op(node.domain, node.op_type);
+    if (op == nullptr) return fail("SDX-G0003", "operator {}.{} is not supported", version->first, node.op_type);
+
+    sdx::Node use;
+    use.op = op;
+    use.opset = int(version->second);
+    use.name = node.name;
+    use.formal_inputs = inputs.size();
+    std::vector<std::string> captured;
+    for (const model::Attribute& attribute : node.attribute) {
+      if (attribute.g) free_names(*attribute.g, captured);
+    }
+    for (const std::string& name : captured) {
+      SDX_ASSIGN(const Outlet outlet, wire(name, scope));
+      inputs.push_back(outlet);
+    }
+    for (const model::Attribute& attribute : node.attribute) {
+      if (attribute.g) {
+        use.attrs.emplace(attribute.name, body_source(*attribute.g, captured, scope));
+        continue;
+      }
+      SDX_ASSIGN(std::optional<AttrValue> value, attribute_value(attribute, scope.arguments));
+      if (value) use.attrs.emplace(attribute.name, *std::move(value));
+    }
+    for (const std::string& name : node.output) use.wanted.push_back(!name.empty());
+    SDX_ASSIGN(const std::vector<Outlet> outputs, graph_.add(std::move(use), std::move(inputs), {node.name}));
+    for (size_t i = 0; i < node.output.size(); ++i) {
+      if (!node.output[i].empty()) scope.wires[node.output[i]] = outputs[i];
+    }
+    return ok();
+  }
+
+  // A call of a model-local function: its nodes take the place of the call.
+  Status call(const model::Function& function, const model::Node& node, const std::vector<Outlet>& inputs,
+              Scope& outer) {
+    if (std::find(outer.calls.begin(), outer.calls.end(), &function) != outer.calls.end()) {
+      std::string chain;
+      for (const model::Function* caller : outer.calls) chain += caller->name + " -> ";
+      return fail("SDX-G0004", "functions call themselves: {}{}", chain, function.name);
+    }
+    if (inputs.size() > function.input.size()) {
+      return fail("SDX-G0005", "function {} takes {} inputs, {} are given", function.name, function.input.size(),
+                  inputs.size());
+    }
+    AttrMap arguments;
+    for (const model::Attribute& attribute : function.attribute_proto) {  // defaults
+      SDX_ASSIGN(std::optional<AttrValue> value, attribute_value(attribute, nullptr));
+      if (value) arguments.insert_or_assign(attribute.name, *std::move(value));
+    }
+    for (const model::Attribute& attribute : node.attribute) {
+      SDX_ASSIGN(std::optional<AttrValue> value, attribute_value(attribute, outer.arguments));
+      if (value) arguments.insert_or_assign(attribute.name, *std::move(value));
+    }
+    const Opsets opsets = opsets_of(function.opset_import);
+    Scope scope;
+    scope.opsets = &opsets;
+    scope.arguments = &arguments;
+    scope.path = fmt::format("{}, function {}", outer.path, function.name);
+    scope.calls = outer.calls;
+    scope.calls.push_back(&function);
+    for (size_t i = 0; i < function.input.size(); ++i) {
+      scope.wires[function.input[i]] = i < inputs.size() ? inputs[i] : Outlet{};
+    }
+    SDX_TRY(nodes(function.node, scope));
+    for (size_t i = 0; i < node.output.size(); ++i) {
+      if (node.output[i].empty()) continue;
+      if (i >= function.output.size()) {
+        return fail("SDX-G0005", "function {} has {} outputs, {} are named", function.name, function.output.size(),
+                    node.output.size());
+      }
+      SDX_ASSIGN(outer.wires[node.output[i]], wire(function.output[i], scope));
+    }
+    return ok();
+  }
+
+  std::shared_ptr<const BodySource> body_source(const model::Graph& body, std::vector<std::string> captured,
+                                                const Scope& scope);
+
+  std::shared_ptr<const model::Model> model_;
+  const Options& options_;
+  Graph& graph_;
+};
+
+class TypedBody final : public Body {
+ public:
+  explicit TypedBody(Graph graph) : graph_(std::move(graph)) {
+    for (const Outlet input : graph_.inputs()) inputs_.push_back(graph_.fact(input));
+    for (const typed::Output& output : graph_.outputs()) outputs_.push_back(graph_.fact(output.outlet));
+  }
+  const Facts& inputs() const override { return inputs_; }
+  const Facts& outputs() const override { return outputs_; }
+  Result<std::vector<Value>> run(std::span<const Value> inputs, Pool& pool, Isa isa) const override {
+    return typed::eval(graph_, inputs, {.pool = &pool, .reference = false, .isa = isa});
+  }
+
+ private:
+  Graph graph_;
+  Facts inputs_, outputs_;
+};
+
+// A subgraph of the model, waiting for the facts of its inputs. Owns what its typing needs: a plan outlives the typer.
+class ModelBody final : public BodySource {
+ public:
+  ModelBody(std::shared_ptr<const model::Model> model, const model::Graph& graph, std::vector<std::string> captured,
+            const Scope& scope, const Options& options)
+      : model_(std::move(model)), graph_(graph), captured_(std::move(captured)), opsets_(*scope.opsets),
+        options_(options), path_(scope.path), calls_(scope.calls) {
+    if (scope.arguments != nullptr) arguments_ = *scope.arguments;
+  }
+  size_t inputs() const override { return graph_.input.size(); }
+  size_t outputs() const override { return graph_.output.size(); }
+
+  Result<std::shared_ptr<const Body>> type(const Facts& formal, const Facts& captured) const override {
+    if (formal.size() > graph_.input.size()) {
+      return fail("SDX-G0006", "subgraph \"{}\" has {} inputs, {} are given", graph_.name, graph_.input.size(),
+                  formal.size());
+    }
+    Graph typed;
+    typed.name = graph_.name;
+    Scope scope;
+    scope.opsets = &opsets_;
+    scope.arguments = &arguments_;
+    scope.path = fmt::format("{}, subgraph \"{}\"", path_, graph_.name);
+    scope.calls = calls_;
+    for (size_t i = 0; i < graph_.input.size(); ++i) {
+      const model::ValueInfo& declared = graph_.input[i];
+      Fact fact = i < formal.size() ? formal[i] : Fact{};
+      if (!fact.present() && declared.type) fact = fact_of(*declared.type, declared.name);
+      scope.wires[declared.name] = typed.source(declared.name, fact);
+    }
+    for (size_t i = 0; i < captured_.size(); ++i) {
+      // A captured constant is a constant inside too.
+      scope.wires[captured_[i]] = typed.source(captured_[i], captured[i]);
+    }
+    Typer typer(model_, options_, typed);
+    SDX_TRY(typer.graph_body(graph_, scope));
+    for (const model::ValueInfo& output : graph_.output) {
+      const auto at = scope.wires.find(output.name);
+      if (at == scope.wires.end()) {
+        return fail("SDX-G0007", "nothing defines output \"{}\" of subgraph \"{}\"", output.name, graph_.name);
+      }
+      typed.output(output.name, at->second);
+    }
+    return std::shared_ptr<const Body>(std::make_shared<TypedBody>(std::move(typed)));
+  }
+
+ private:
+  std::shared_ptr<const model::Model> model_;
+  const model::Graph& graph_;
+  std::vector<std::string> captured_;
+  Opsets opsets_;
+  Options options_;
+  AttrMap arguments_;
+  std::string path_;
+  std::vector<const model::Function*> calls_;
+};
+
+std::shared_ptr<const BodySource> Typer::body_source(const model::Graph& body, std::vector<std::string> captured,
+                                                     const Scope& scope) {
+  return std::make_shared<ModelBody>(model_, body, std::move(captured), scope, options_);
+}
+
+Fact bound(Fact fact, const Bindings& bindings) {
+  if (fact.shape) {
+    for (Dim& dim : *fact.shape) dim = dim.bind(bindings);
+  }
+  return fact;
+}
+
+}  // namespace
+
+Fact fact_of(const model::Type& type, const std::string& scope) {
+  const auto tensor = [&](DType element, const std::optional<model::Shape>& declared) {
+    Fact fact = Fact::tensor(element);
+    if (!declared) return fact;
+    Shape shape;
+    for (size_t axis = 0; axis < declared->dim.size(); ++axis) {
+      const model::Dimension& dim = declared->dim[axis];
+      if (const int64_t* number = dim.number(); number != nullptr && *number >= 0) {
+        shape.emplace_back(*number);
+      } else if (const std::string* param = dim.param(); param != nullptr && !param->empty() && *param != "*") {
+        shape.push_back(Dim::symbol(*param));
+      } else {
+        shape.push_back(Dim::symbol(fmt::format("?{}.{}", scope, axis)));
+      }
+    }
+    fact.shape = std::move(shape);
+    return fact;
+  };
+  if (const model::TensorType* t = type.tensor()) return tensor(t->dtype(), t->shape);
+  if (const model::SparseTensorType* t = type.sparse_tensor()) return tensor(t->dtype(), t->shape);
+  const Fact open = Fact::tensor(DType::undefined);
+  if (const model::SequenceType* t = type.sequence()) {
+    return Fact::sequence(t->elem_type ? fact_of(*t->elem_type, scope) : open);
+  }
+  if (const model::OptionalType* t = type.optional()) {
+    return Fact::optional_of(t->elem_type ? fact_of(*t->elem_type, scope) : open);
+  }
+  if (const model::MapType* t = type.map()) {
+    const DType key = valid(t->key_type) ? static_cast<DType>(t->key_type) : DType::undefined;
+    return Fact::map(key, t->value_type ? fact_of(*t->value_type, scope) : open);
+  }
+  return open;
+}
+
+Result<Graph> type_model(std::shared_ptr<const model::Model> model, const Options& options) {
+  if (!model->graph) return fail("SDX-G0008", "the model has no graph");
+  SDX_TRY(all_supported(*model));
+  const model::Graph& main = *model->graph;
+  const Opsets opsets = opsets_of(model->opset_import);
+  Graph graph;
+  graph.name = main.name;
+  Scope scope;
+  scope.opsets = &opsets;
+  scope.path = fmt::format("graph \"{}\"", main.name);
+
+  std::set<std::string_view> initialized;
+  for (const model::TensorData& init : main.initializer) initialized.insert(init.name);
+  for (const model::SparseTensorData& init : main.sparse_initializer) {
+    if (init.values) initialized.insert(init.values->name);
+  }
+  for (const model::ValueInfo& input : main.input) {
+    if (initialized.contains(input.name)) continue;  // an input with a default: the default
+    const Fact fact = input.type ? fact_of(*input.type, input.name) : Fact::tensor(DType::undefined);
+    scope.wires[input.name] = graph.source(input.name, bound(fact, options.set));
+  }
+  Typer typer(model, options, graph);
+  SDX_TRY(typer.graph_body(main, scope));
+  for (const model::ValueInfo& output : main.output) {
+    const auto at = scope.wires.find(output.name);
+    if (at == scope.wires.end()) {
+      return fail("SDX-G0007", "nothing defines output \"{}\"", output.name).in(scope.path);
+    }
+    graph.output(output.name, at->second);
+  }
+  return graph;
+}
+
+}  // namespace sdx::infer

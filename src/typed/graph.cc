@@ -1,0 +1,215 @@
+#include "typed/graph.h"
+
+#include <algorithm>
+
+#include "op/conform.h"
+#include "typed/eval.h"
+
+namespace sdx::typed {
+namespace {
+
+const Fact kAbsent;
+
+std::string place(const sdx::Node& use) {
+  const std::string name = use.name.empty() ? "" : fmt::format(" \"{}\"", use.name);
+  return fmt::format("node{} ({}, {} {})", name, use.op->name, use.op->domain.empty() ? "ai.onnx" : use.op->domain,
+                     use.opset);
+}
+
+// The inputs of a node that could not be made, one line each, for the error's reader.
+std::string with_inputs(const Signature& signature, const Facts& in) {
+  std::string lines;
+  for (size_t i = 0; i < in.size(); ++i) {
+    const Formal* formal = signature.input(i);
+    lines += fmt::format("{}{} = {}", i ? ", " : "", formal ? formal->name : "?", in[i].text());
+  }
+  return lines;
+}
+
+bool all_constant(const Facts& in) {
+  return std::all_of(in.begin(), in.end(), [](const Fact& f) { return !f.present() || f.value != nullptr; });
+}
+
+// Folding must not make the model grow: small results, or results no larger than what they replace.
+bool worth_folding(const Facts& in, const Facts& out) {
+  size_t stored = 0, made = 0;
+  for (const Fact& fact : in) stored += fact.value ? fact.value->bytes() : 0;
+  for (const Fact& fact : out) {
+    if (!fact.present()) continue;
+    if (!fact.is_concrete()) return stored <= kMostFolded;
+    const auto count = element_count(fact.dims());
+    if (!count) return false;
+    made += bytes_for(fact.type, *count);
+  }
+  return made <= kMostFolded || made <= stored;
+}
+
+}  // namespace
+
+const Fact& Graph::fact(Outlet outlet) const {
+  return outlet.present() ? nodes_[outlet.node].outputs[outlet.slot] : kAbsent;
+}
+
+Outlet Graph::source(std::string name, Fact fact) {
+  Node node;
+  node.kind = Node::Kind::source;
+  node.use.name = std::move(name);
+  node.outputs.push_back(std::move(fact));
+  nodes_.push_back(std::move(node));
+  inputs_.push_back({uint32_t(nodes_.size() - 1), 0});
+  return inputs_.back();
+}
+
+Outlet Graph::constant(Tensor value, std::string name) {
+  Node node;
+  node.kind = Node::Kind::constant;
+  node.use.name = std::move(name);
+  node.outputs.push_back(Fact::constant(std::move(value)));
+  nodes_.push_back(std::move(node));
+  return {uint32_t(nodes_.size() - 1), 0};
+}
+
+Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs, std::vector<std::string> origin) {
+  const Op& op = *use.op;
+  const Signature* signature = op.at(use.opset);
+  if (signature == nullptr) {
+    return fail("SDX-T0007", "{} does not exist in version {} of its operator set", op.name, use.opset).in(place(use));
+  }
+  Facts in;
+  for (const Outlet outlet : inputs) in.push_back(fact(outlet));
+  if (use.formal_inputs == 0) use.formal_inputs = in.size();
+  const auto here = [&](Error error) {
+    error.what = fmt::format("{}: {}", op.name, error.what);
+    return std::move(error).in(fmt::format("{}: {}", place(use), with_inputs(*signature, in)));
+  };
+  Result<AttrMap> attrs = complete(*signature, std::move(use.attrs));
+  if (!attrs) return here(std::move(attrs).error());
+  use.attrs = *std::move(attrs);
+  if (Status status = conforms(*signature, in, use.formal_inputs, use.wanted.size()); !status) {
+    return here(std::move(status).error());
+  }
+  Result<std::shared_ptr<const void>> resolved = op.read(use, in);
+  if (!resolved) return here(std::move(resolved).error());
+  Result<Facts> out = op.infer(resolved->get(), in);
+  if (!out) return here(std::move(out).error());
+
+  const auto id = uint32_t(nodes_.size());
+  out->resize(use.wanted.size());
+  for (size_t slot = 0; slot < out->size(); ++slot) {
+    Fact& fact = (*out)[slot];
+    if (!use.wants(slot)) {
+      fact = Fact{};
+      continue;
+    }
+    // A size that only running tells gets a symbol of its own.
+    for (size_t axis = 0; fact.shape && axis < fact.shape->size(); ++axis) {
+      if ((*fact.shape)[axis].is_unknown()) {
+        (*fact.shape)[axis] = Dim::symbol(fmt::format("?{}.{}.{}", id, slot, axis));
+      }
+    }
+    if (fact.symbolic && std::any_of(fact.symbolic->begin(), fact.symbolic->end(),
+                                     [](const Dim& dim) { return dim.is_unknown(); })) {
+      fact.symbolic.reset();
+    }
+  }
+
+  const bool tensors_only =
+      std::all_of(out->begin(), out->end(), [](const Fact& f) { return !f.present() || f.is_tensor(); });
+  if (op.deterministic && tensors_only && all_constant(in) && worth_folding(in, *out)) {
+    std::vector<Value> values;
+    for (const Fact& fact : in) values.push_back(fact.value ? Value(*fact.value) : Value());
+    Result<std::vector<Value>> folded = eval(use, values);
+    if (!folded) return here(std::move(folded).error());
+    std::vector<Outlet> outlets;
+    for (size_t slot = 0; slot < folded->size(); ++slot) {
+      outlets.push_back(use.wants(slot) ? constant((*folded)[slot].tensor(), use.name) : Outlet{});
+    }
+    return outlets;
+  }
+
+  Node node;
+  node.use = std::move(use);
+  node.resolved = *std::move(resolved);
+  node.inputs = std::move(inputs);
+  node.outputs = *std::move(out);
+  node.origin = std::move(origin);
+  nodes_.push_back(std::move(node));
+  std::vector<Outlet> outlets;
+  for (uint32_t slot = 0; slot < nodes_.back().outputs.size(); ++slot) outlets.push_back({id, slot});
+  return outlets;
+}
+
+std::vector<std::vector<std::vector<uint32_t>>> Graph::successors() const {
+  std::vector<std::vector<std::vector<uint32_t>>> users(nodes_.size());
+  for (size_t id = 0; id < nodes_.size(); ++id) users[id].resize(nodes_[id].outputs.size());
+  for (uint32_t id = 0; id < nodes_.size(); ++id) {
+    for (const Outlet input : nodes_[id].inputs) {
+      if (input.present()) users[input.node][input.slot].push_back(id);
+    }
+  }
+  return users;
+}
+
+Graph Graph::without_dead() const {
+  std::vector<bool> live(nodes_.size(), false);
+  for (const Output& output : outputs_) live[output.outlet.node] = true;
+  for (size_t id = nodes_.size(); id-- > 0;) {
+    if (nodes_[id].kind == Node::Kind::source) live[id] = true;
+    if (!live[id]) continue;
+    for (const Outlet input : nodes_[id].inputs) {
+      if (input.present()) live[input.node] = true;
+    }
+  }
+  Graph kept;
+  kept.name = name;
+  std::vector<uint32_t> moved(nodes_.size(), UINT32_MAX);
+  const auto map = [&](Outlet outlet) { return outlet.present() ? Outlet{moved[outlet.node], outlet.slot} : outlet; };
+  for (uint32_t id = 0; id < nodes_.size(); ++id) {
+    if (!live[id]) continue;
+    moved[id] = uint32_t(kept.nodes_.size());
+    Node node = nodes_[id];
+    for (Outlet& input : node.inputs) input = map(input);
+    kept.nodes_.push_back(std::move(node));
+  }
+  for (const Outlet input : inputs_) kept.inputs_.push_back(map(input));
+  for (const Output& output : outputs_) kept.outputs_.push_back({output.name, map(output.outlet)});
+  return kept;
+}
+
+Status Graph::verify() const {
+  const auto exists = [&](Outlet outlet, size_t before) {
+    return outlet.node < before && outlet.slot < nodes_[outlet.node].outputs.size() && fact(outlet).present();
+  };
+  for (size_t id = 0; id < nodes_.size(); ++id) {
+    const Node& node = nodes_[id];
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i].present() && !exists(node.inputs[i], id)) {
+        return fail("SDX-T0901", "node {} reads wire {}.{}, which does not stand before it", id, node.inputs[i].node,
+                    node.inputs[i].slot);
+      }
+    }
+    if (node.kind == Node::Kind::constant && node.outputs[0].value == nullptr) {
+      return fail("SDX-T0902", "constant {} has no value", id);
+    }
+    if (node.kind != Node::Kind::op) continue;
+    Facts in;
+    for (const Outlet input : node.inputs) in.push_back(fact(input));
+    SDX_ASSIGN(Facts out, node.op().infer(node.resolved.get(), in));
+    for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
+      const Fact& kept = node.outputs[slot];
+      if (!kept.present()) continue;
+      if (slot >= out.size() || out[slot].kind != kept.kind || out[slot].type != kept.type ||
+          (out[slot].has_rank() && kept.has_rank() && out[slot].rank() != kept.rank())) {
+        return fail("SDX-T0903", "node {} ({}): its fact {} is not what its inputs give", id, node.op().name, kept.text());
+      }
+    }
+  }
+  for (const Output& output : outputs_) {
+    if (!exists(output.outlet, nodes_.size())) {
+      return fail("SDX-T0904", "output \"{}\" has no wire", output.name);
+    }
+  }
+  return ok();
+}
+
+}  // namespace sdx::typed
