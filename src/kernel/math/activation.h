@@ -1,0 +1,92 @@
+// Activations made of elementary functions: every line is one rounded operation, in the order that ONNX's own function
+// bodies give them, so that the spelled-out subgraph and the operator agree to the bit.
+#pragma once
+
+#include "kernel/math/wide.h"
+
+namespace sdx::lanes {
+
+// x > 0 ? x : (x is NaN ? NaN : +0).
+template <class F>
+SDX_INLINE F relu(F x) {
+  return select(is_nan(x), nan<F>(), select(x > F(0.0f), x, F(0.0f)));
+}
+
+// (0.5 x) (1 + erf(x / sqrt(2))).
+template <class F>
+SDX_INLINE F gelu(F x) {
+  const F phi = F(1.0f) + erf(x / F(0x1.6a09e6p+0f));
+  return canonical((F(0.5f) * x) * phi);
+}
+// (0.5 x) (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), the cube as pow(x, 3).
+template <class F>
+SDX_INLINE F gelu_tanh(F x) {
+  const auto wide = to_f64(x);
+  const F cube = to_f32((wide * wide) * wide);
+  const F inner = F(0x1.988454p-1f) * (x + F(0x1.6e4e26p-5f) * cube);
+  return canonical((F(0.5f) * x) * (F(1.0f) + tanh(inner)));
+}
+
+template <class F>
+SDX_INLINE F mish(F x) {
+  return canonical(x * tanh(softplus(x)));
+}
+template <class F>
+SDX_INLINE F swish(F x, F alpha) {
+  return canonical(x * sigmoid(alpha * x));
+}
+template <class F>
+SDX_INLINE F softsign(F x) {
+  return canonical(x / (F(1.0f) + abs(x)));
+}
+template <class F>
+SDX_INLINE F leaky_relu(F x, F alpha) {
+  return canonical(select(x < F(0.0f), alpha * x, x));
+}
+// alpha (e^x - 1) below 0; the difference is exact to its last place, unlike e^x rounded and then 1 taken off.
+template <class F>
+SDX_INLINE F elu(F x, F alpha) {
+  return canonical(select(x < F(0.0f), alpha * expm1(x), x));
+}
+template <class F>
+SDX_INLINE F selu(F x, F alpha, F gamma) {
+  return canonical(gamma * select(x > F(0.0f), x, alpha * expm1(x)));
+}
+// max(x, 0) + min(alpha (e^(x / alpha) - 1), 0).
+template <class F>
+SDX_INLINE F celu(F x, F alpha) {
+  return canonical(max(x, F(0.0f)) + min(alpha * expm1(x / alpha), F(0.0f)));
+}
+template <class F>
+SDX_INLINE F hard_sigmoid(F x, F alpha, F beta) {
+  return max(min(alpha * x + beta, F(1.0f)), F(0.0f));
+}
+template <class F>
+SDX_INLINE F hard_swish(F x) {
+  return canonical(x * hard_sigmoid(x, F(0x1.555556p-3f), F(0.5f)));
+}
+template <class F>
+SDX_INLINE F thresholded_relu(F x, F alpha) {
+  return select(is_nan(x), nan<F>(), select(x > alpha, x, F(0.0f)));
+}
+template <class F>
+SDX_INLINE F clip(F x, F low, F high) {
+  return min(max(x, low), high);
+}
+// -1, +0 (for both zeros) or 1; NaN for NaN.
+template <class F>
+SDX_INLINE F sign(F x) {
+  const F s = select(x > F(0.0f), F(1.0f), select(x < F(0.0f), F(-1.0f), F(0.0f)));
+  return select(is_nan(x), nan<F>(), s);
+}
+// The nearest value of float16 or bfloat16, ties to even, as a float.
+template <class F>
+SDX_INLINE F round_to_bf16(F x) {
+  return from_bits(narrow_bf16(x) << 16);
+}
+template <class F>
+SDX_INLINE F round_to_f16(F x) {
+  return soft::widen_f16(soft::narrow_f16(x));
+}
+
+}  // namespace sdx::lanes
