@@ -11,7 +11,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND SDX_ISAS avx2 avx512)
   set(SDX_FLAGS_avx2 -mavx2 -mfma -mf16c -mbmi2)
   set(SDX_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c -mbmi2
-      -mprefer-vector-width=512)
+      -mprefer-vector-width=512
+      -Wno-uninitialized -Wno-maybe-uninitialized)  # g++ 12 warns inside its own avx512 headers
 endif()
 
 function(sdx_folder name)

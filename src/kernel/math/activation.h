@@ -1,5 +1,6 @@
-// Activations made of elementary functions: every line is one rounded operation, in the order that ONNX's own function
-// bodies give them, so that the spelled-out subgraph and the operator agree to the bit.
+// Activations made of elementary functions: every line is one rounded operation, in the order that
+// ONNX's own function bodies give them, so that the spelled-out subgraph and the operator agree to
+// the bit.
 #pragma once
 
 #include "kernel/math/wide.h"
@@ -43,7 +44,8 @@ template <class F>
 SDX_INLINE F leaky_relu(F x, F alpha) {
   return canonical(select(x < F(0.0f), alpha * x, x));
 }
-// alpha (e^x - 1) below 0; the difference is exact to its last place, unlike e^x rounded and then 1 taken off.
+// alpha (e^x - 1) below 0; the difference is exact to its last place, unlike e^x rounded and then 1
+// taken off.
 template <class F>
 SDX_INLINE F elu(F x, F alpha) {
   return canonical(select(x < F(0.0f), alpha * expm1(x), x));

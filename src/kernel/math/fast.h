@@ -1,7 +1,9 @@
-// exp, expm1, tanh, sigmoid and erf in single precision: the functions that sit in the inner loops of models.
+// exp, expm1, tanh, sigmoid and erf in single precision: the functions that sit in the inner loops
+// of models.
 //
-// Each carries the part of its result that one float cannot hold to the last step and rounds there, so that the error
-// stays close to half a unit in the last place (docs/numerics_bounds.md has the measured maxima over all 2^32 inputs).
+// Each carries the part of its result that one float cannot hold to the last step and rounds there,
+// so that the error stays close to half a unit in the last place (docs/numerics_bounds.md has the
+// measured maxima over all 2^32 inputs).
 #pragma once
 
 #include "kernel/simd/generic.h"
@@ -18,13 +20,14 @@ SDX_INLINE F polynomial(F x, float c0, C... c) {
   }
 }
 
-// e^x = (hi + lo) * 2^n, hi + lo in [0.7, 1.42]: x = n ln 2 + r, e^r = 1 + r + r^2 q(r). For |x| <= 126.
+// e^x = (hi + lo) * 2^n, hi in [0.7, 1.42], lo below half its last place: x = n ln 2 + r, e^r = 1 +
+// r + r^2 q(r). For |x| <= 126.
 template <class F>
 struct ExpParts {
   F hi, lo;
   typename F::Int n;
 };
-template <class F>
+template <bool kTail = false, class F>
 SDX_INLINE ExpParts<F> exp_parts(F x) {
   using I = typename F::Int;
   // Adding 1.5 * 2^23 rounds to an integer that can be read off the low bits.
@@ -34,10 +37,15 @@ SDX_INLINE ExpParts<F> exp_parts(F x) {
   // ln 2 in two parts: n * first is exact within the fma, so r is lost only in its last place.
   const F near = fma(count, F(-0x1.62e4p-1f), x);
   const F r = fma(count, F(-0x1.7f7d1cp-20f), near);
-  const F q = polynomial(r, 0x1p-1f, 0x1.55548ap-3f, 0x1.5554e2p-5f, 0x1.123eeep-7f, 0x1.6d547ap-10f);
-  const F hi = F(1.0f) + r;
-  const F lo = fma(r * r, q, r - (hi - F(1.0f)));
-  return {hi, lo, bits(shifted) - I(0x4b400000)};
+  // What r lost; only a difference of e^x and 1 can tell.
+  const F tail = kTail ? fma(count, F(-0x1.7f7d1cp-20f), near - r) : F(0.0f);
+  const F q =
+      polynomial(r, 0x1p-1f, 0x1.55548ap-3f, 0x1.5554e2p-5f, 0x1.123eeep-7f, 0x1.6d547ap-10f);
+  const F first = F(1.0f) + r;
+  const F exact = r - (first - F(1.0f));
+  const F rest = fma(r * r, q, kTail ? exact + tail : exact);
+  const F hi = first + rest;
+  return {hi, rest - (hi - first), bits(shifted) - I(0x4b400000)};
 }
 
 template <class F>
@@ -45,13 +53,13 @@ SDX_INLINE F exp(F x) {
   // Beyond these bounds the result is infinity or zero.
   const F bounded = max_raw(min_raw(x, F(89.0f)), F(-104.0f));
   const auto e = exp_parts(bounded);
-  return select(is_nan(x), nan<F>(), ldexp(e.hi + e.lo, e.n));
+  return select(is_nan(x), nan<F>(), ldexp(e.hi, e.n));
 }
 
 // e^x - 1, for x <= 88.
 template <class F>
 SDX_INLINE F expm1_bounded(F x) {
-  const auto e = exp_parts(x);
+  const auto e = exp_parts<true>(x);
   const F hi = ldexp(e.hi, e.n), lo = ldexp(e.lo, e.n);
   const F less = hi - F(1.0f);
   // What the subtraction lost, in the order that is exact for hi above and below 1.
@@ -67,13 +75,13 @@ SDX_INLINE F expm1(F x) {
   return select(is_nan(x), nan<F>(), select(x > F(88.0f), exp(x), kept));
 }
 
-// 1 / (1 + e^-x). With t = e^-|x| it is 1 / (1 + t) for x >= 0 and t / (1 + t) below, so nothing overflows.
+// 1 / (1 + e^-x). With t = e^-|x| it is 1 / (1 + t) for x >= 0 and t / (1 + t) below, so nothing
+// overflows.
 template <class F>
 SDX_INLINE F sigmoid(F x) {
   const F magnitude = abs(x);
   const auto e = exp_parts(negate(min_raw(magnitude, F(104.0f))));
-  const F sum = e.hi + e.lo;
-  const F t = ldexp(sum, e.n), t_lo = ldexp(e.lo - (sum - e.hi), e.n);
+  const F t = ldexp(e.hi, e.n), t_lo = ldexp(e.lo, e.n);
   const F below = F(1.0f) + t;
   const F below_lo = (t - (below - F(1.0f))) + t_lo;
   const auto negative = x < F(0.0f);
@@ -89,8 +97,8 @@ template <class F>
 SDX_INLINE F tanh(F x) {
   const F magnitude = abs(x);
   const F s = x * x;
-  const F p = polynomial(s, -0x1.555554p-2f, 0x1.111086p-3f, -0x1.b9f592p-5f, 0x1.63e038p-6f, -0x1.0dc16p-7f,
-                         0x1.201034p-9f);
+  const F p = polynomial(s, -0x1.555554p-2f, 0x1.111086p-3f, -0x1.b9f592p-5f, 0x1.63e038p-6f,
+                         -0x1.0dc16p-7f, 0x1.201034p-9f);
   const F small = fma(x * s, p, x);
 
   const F bounded = min_raw(magnitude, F(10.0f));
@@ -104,8 +112,7 @@ SDX_INLINE F tanh(F x) {
   const F large = F(1.0f) - q;
   const F lost = (F(1.0f) - large) - q;
   const F rounded = large + (lost - rest);
-  return select(is_nan(x), nan<F>(),
-                select(magnitude < F(0.6f), small, with_sign(rounded, x)));
+  return select(is_nan(x), nan<F>(), select(magnitude < F(0.6f), small, with_sign(rounded, x)));
 }
 
 // Below 0.95: x + x p(x^2); above: 1 - e^(q(|x|)), which is 1 from 3.95 on.
@@ -113,20 +120,19 @@ template <class F>
 SDX_INLINE F erf(F x) {
   const F magnitude = abs(x);
   const F s = x * x;
-  const F p = polynomial(s, 0x1.06eba8p-3f, -0x1.812740p-2f, 0x1.ce2d5p-4f, -0x1.b7fe9p-6f, 0x1.542e0ep-8f, -0x1.a50aeap-11f,
-                         0x1.4c33aep-14f);
+  const F p = polynomial(s, 0x1.06eba8p-3f, -0x1.812740p-2f, 0x1.ce2d5p-4f, -0x1.b7fe9p-6f,
+                         0x1.542e0ep-8f, -0x1.a50aeap-11f, 0x1.4c33aep-14f);
   const F small = fma(x, p, x);
 
   const F bounded = min_raw(magnitude, F(3.95f));
-  const F q = polynomial(bounded, 0x1.65db34p-13f, -0x1.21269ep+0f, -0x1.444b3p-1f, -0x1.bb56acp-4f, 0x1.9b1992p-6f,
-                         -0x1.10a92ep-8f, 0x1.c5462ep-12f, -0x1.5ebd1ap-16f);
+  const F q = polynomial(bounded, 0x1.65db34p-13f, -0x1.21269ep+0f, -0x1.444b3p-1f, -0x1.bb56acp-4f,
+                         0x1.9b1992p-6f, -0x1.10a92ep-8f, 0x1.c5462ep-12f, -0x1.5ebd1ap-16f);
   const auto e = exp_parts(q);
   const F hi = ldexp(e.hi, e.n), lo = ldexp(e.lo, e.n);
   const F large = F(1.0f) - hi;
   const F lost = (F(1.0f) - large) - hi;
   const F rounded = large + (lost - lo);
-  return select(is_nan(x), nan<F>(),
-                select(magnitude < F(0.95f), small, with_sign(rounded, x)));
+  return select(is_nan(x), nan<F>(), select(magnitude < F(0.95f), small, with_sign(rounded, x)));
 }
 
 }  // namespace sdx::lanes

@@ -1,4 +1,5 @@
-// The operations of ops.h as templates over the lane types, one source for the scalar reference and the array kernels.
+// The operations of ops.h as templates over the lane types, one source for the scalar reference and
+// the array kernels.
 #pragma once
 
 #include "kernel/math/activation.h"
@@ -29,21 +30,21 @@ template <UnaryOp op>
 struct Unary;
 template <BinaryOp op>
 struct Binary;
-#define SDX_UNARY(name, value)                                                       \
-  template <>                                                                        \
-  struct Unary<UnaryOp::name> {                                                      \
-    template <class F>                                                               \
-    static SDX_INLINE F apply(F x, [[maybe_unused]] F p, [[maybe_unused]] F q) {     \
-      return value;                                                                  \
-    }                                                                                \
+#define SDX_UNARY(name, value)                                                   \
+  template <>                                                                    \
+  struct Unary<UnaryOp::name> {                                                  \
+    template <class F>                                                           \
+    static SDX_INLINE F apply(F x, [[maybe_unused]] F p, [[maybe_unused]] F q) { \
+      return value;                                                              \
+    }                                                                            \
   };
-#define SDX_BINARY(name, value)              \
-  template <>                                \
-  struct Binary<BinaryOp::name> {            \
-    template <class F>                       \
-    static SDX_INLINE F apply(F a, F b) {    \
-      return value;                          \
-    }                                        \
+#define SDX_BINARY(name, value)           \
+  template <>                             \
+  struct Binary<BinaryOp::name> {         \
+    template <class F>                    \
+    static SDX_INLINE F apply(F a, F b) { \
+      return value;                       \
+    }                                     \
   };
 SDX_UNARY_OPS(SDX_UNARY)
 SDX_BINARY_OPS(SDX_BINARY)

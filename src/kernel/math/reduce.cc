@@ -11,12 +11,27 @@ namespace {
 __extension__ typedef unsigned __int128 uint128_t;
 
 // The bits of 2/pi behind its binary point, with 64 zeros before them for small exponents.
-constexpr uint64_t kTwoOverPi[] = {
-    0,
-    0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561, 0xb7246e3a424dd2e0,
-    0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4,
-    0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
-    0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d};
+constexpr uint64_t kTwoOverPi[] = {0,
+                                   0xa2f9836e4e441529,
+                                   0xfc2757d1f534ddc0,
+                                   0xdb6295993c439041,
+                                   0xfe5163abdebbc561,
+                                   0xb7246e3a424dd2e0,
+                                   0x06492eea09d1921c,
+                                   0xfe1deb1cb129a73e,
+                                   0xe88235f52ebb4484,
+                                   0xe99c7026b45f7e41,
+                                   0x3991d639835339f4,
+                                   0x9c845f8bbdf9283b,
+                                   0x1ff897ffde05980f,
+                                   0xef2f118b5a0a6d1f,
+                                   0x6d367ecf27cb09b7,
+                                   0x4f463f669e5fea2d,
+                                   0x7527bac7ebe5f17b,
+                                   0x3d0739f78a5292ea,
+                                   0x6bfb5fb11f8d5d08,
+                                   0x56033046fc7b6bab,
+                                   0xf0cfbc209af4361d};
 
 // 64 bits of the table from bit `start` on.
 uint64_t window(int start) {
@@ -38,7 +53,8 @@ int reduce_half_pi(double x, double* hi, double* lo) {
   uint64_t bits;
   memcpy(&bits, &x, 8);
   const bool negative = bits >> 63 != 0;
-  // |x| = mantissa * 2^exponent. Bits of 2/pi above weight 2^(2 - exponent) only add multiples of 4.
+  // |x| = mantissa * 2^exponent. Bits of 2/pi above weight 2^(2 - exponent) only add multiples
+  // of 4.
   const int exponent = int(bits >> 52 & 0x7ff) - 1075;
   const uint64_t mantissa = (bits & 0xfffffffffffff) | 0x10000000000000;
   const int start = 64 + exponent - 2;

@@ -1,4 +1,5 @@
-// fmod by long division of the significands: the remainder of two floats is always a float, so there is one answer.
+// fmod by long division of the significands: the remainder of two floats is always a float, so
+// there is one answer.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -44,7 +45,8 @@ T remainder(T a, T b) {
   const U significand = U(rest << shift);
   const int exponent = den.exponent - shift;
   const bool normal = (significand >> kFraction) != 0;
-  const U magnitude = normal ? (U(exponent) << kFraction) + (significand - (U(1) << kFraction)) : significand;
+  const U magnitude =
+      normal ? (U(exponent) << kFraction) + (significand - (U(1) << kFraction)) : significand;
   return std::bit_cast<T>(magnitude | sign);
 }
 

@@ -1,12 +1,14 @@
-// The other elementary functions of single precision: evaluated in double with sums and products (no fma, so that a machine
-// without one is not slow) to about 2^-45 and rounded once, which leaves half a unit in the last place and a little.
+// The other elementary functions of single precision: evaluated in double with sums and products
+// (no fma, so that a machine without one is not slow) to about 2^-45 and rounded once, which leaves
+// half a unit in the last place and a little.
 #pragma once
 
 #include "kernel/math/fast.h"
 
 namespace sdx {
 
-// For |x| >= 2^20: the n (mod 4) and r with x = n pi/2 + r, |r| <= pi/4, of any finite double; r = hi + lo.
+// For |x| >= 2^20: the n (mod 4) and r with x = n pi/2 + r, |r| <= pi/4, of any finite double; r =
+// hi + lo.
 int reduce_half_pi(double x, double* hi, double* lo);
 
 namespace lanes {
@@ -30,9 +32,10 @@ SDX_INLINE D exp64(D x) {
   const D shifted = x * D(0x1.71547652b82fep+0) + D(kMagic64);
   const D n = shifted - D(kMagic64);
   const D r = (x - n * D(0x1.62e42fefa3800p-1)) - n * D(0x1.ef35793c76730p-45);
-  const D p = polynomial64(r, 0x1.0000000000000p+0, 0x1.0000000000020p+0, 0x1.000000000001cp-1, 0x1.555555554b00dp-3,
-                           0x1.555555554c0cbp-5, 0x1.1111112ed3cd2p-7, 0x1.6c16c190c14bbp-10, 0x1.a01975a80a72cp-13,
-                           0x1.a0197cbf4e294p-16, 0x1.72fe2a7db6271p-19, 0x1.28c57ed072182p-22);
+  const D p = polynomial64(r, 0x1.0000000000000p+0, 0x1.0000000000020p+0, 0x1.000000000001cp-1,
+                           0x1.555555554b00dp-3, 0x1.555555554c0cbp-5, 0x1.1111112ed3cd2p-7,
+                           0x1.6c16c190c14bbp-10, 0x1.a01975a80a72cp-13, 0x1.a0197cbf4e294p-16,
+                           0x1.72fe2a7db6271p-19, 0x1.28c57ed072182p-22);
   return p * from_bits((bits(shifted) + L(1023)) << 52);
 }
 
@@ -46,8 +49,9 @@ SDX_INLINE D log64(D x) {
   const D k = from_bits(biased | L(0x4330000000000000)) - D(0x1p52 + 1023);
   const D q = (m - D(1.0)) / (m + D(1.0));
   const D s = q * q;
-  const D p = polynomial64(s, 0x1.5555555555594p-2, 0x1.999999997f417p-3, 0x1.249249428415fp-3, 0x1.c71c5189d513dp-4,
-                           0x1.74665aa70d01bp-4, 0x1.399ec8149f2a6p-4, 0x1.2f248b8229239p-4);
+  const D p = polynomial64(s, 0x1.5555555555594p-2, 0x1.999999997f417p-3, 0x1.249249428415fp-3,
+                           0x1.c71c5189d513dp-4, 0x1.74665aa70d01bp-4, 0x1.399ec8149f2a6p-4,
+                           0x1.2f248b8229239p-4);
   const D twice = q + q;
   return k * D(0x1.62e42fefa3800p-1) + (twice + (twice * (s * p) + k * D(0x1.ef35793c76730p-45)));
 }
@@ -88,15 +92,15 @@ SDX_INLINE F softplus(F x) {
 template <class D>
 SDX_INLINE D sin_core(D r) {
   const D s = r * r;
-  const D p = polynomial64(s, -0x1.555555555241dp-3, 0x1.1111110ca4d1dp-7, -0x1.a019f95d8575dp-13, 0x1.71d77e734a984p-19,
-                           -0x1.a96763badd226p-26);
+  const D p = polynomial64(s, -0x1.555555555241dp-3, 0x1.1111110ca4d1dp-7, -0x1.a019f95d8575dp-13,
+                           0x1.71d77e734a984p-19, -0x1.a96763badd226p-26);
   return r + r * (s * p);
 }
 template <class D>
 SDX_INLINE D cos_core(D r) {
   const D s = r * r;
-  const D p = polynomial64(s, 0x1.55555555530fep-5, -0x1.6c16c16769c31p-10, 0x1.a019faa88ffebp-16, -0x1.27e029cf065bbp-22,
-                           0x1.1bc78efb95066p-29);
+  const D p = polynomial64(s, 0x1.55555555530fep-5, -0x1.6c16c16769c31p-10, 0x1.a019faa88ffebp-16,
+                           -0x1.27e029cf065bbp-22, 0x1.1bc78efb95066p-29);
   return D(1.0) - (s * D(0.5) - s * (s * p));
 }
 
@@ -167,9 +171,10 @@ SDX_INLINE F tan(F x) {
 template <class D>
 SDX_INLINE D asin_core(D d) {
   const D s = d * d;
-  const D p = polynomial64(s, 0x1.5555555541374p-3, 0x1.3333335113b2cp-4, 0x1.6db6cc1515ef5p-5, 0x1.f1cb00d778aefp-6,
-                           0x1.6e435f5176b22p-6, 0x1.1f86785e4a88cp-6, 0x1.9b466b01db4d9p-7, 0x1.25d10b7a26197p-6,
-                           -0x1.e13759c73f905p-8, 0x1.025dfd527dbd7p-5);
+  const D p = polynomial64(s, 0x1.5555555541374p-3, 0x1.3333335113b2cp-4, 0x1.6db6cc1515ef5p-5,
+                           0x1.f1cb00d778aefp-6, 0x1.6e435f5176b22p-6, 0x1.1f86785e4a88cp-6,
+                           0x1.9b466b01db4d9p-7, 0x1.25d10b7a26197p-6, -0x1.e13759c73f905p-8,
+                           0x1.025dfd527dbd7p-5);
   return d + d * (s * p);
 }
 inline constexpr double kHalfPi = 0x1.921fb54442d18p+0;
@@ -191,7 +196,8 @@ SDX_INLINE F acos(F x) {
   const auto large = a > D(0.5);
   const D core = asin_core(select(large, sqrt((D(1.0) - a) * D(0.5)), wide));
   const D twice = core + core;
-  const D y = select(large, select(wide > D(0.0), twice, D(2 * kHalfPi) - twice), D(kHalfPi) - core);
+  const D y =
+      select(large, select(wide > D(0.0), twice, D(2 * kHalfPi) - twice), D(kHalfPi) - core);
   return canonical(select(abs(x) <= F(1.0f), to_f32(y), nan<F>()));
 }
 
@@ -203,10 +209,11 @@ SDX_INLINE F atan(F x) {
   const auto large = a > D(1.0);
   const D t = select(large, D(1.0) / a, a);
   const D s = t * t;
-  const D p = polynomial64(s, -0x1.555555554b51ap-2, 0x1.999999900d4e1p-3, -0x1.2492478a2325ep-3, 0x1.c71c2b7d0b167p-4,
-                           -0x1.745979cea1d0bp-4, 0x1.3af452f2e359ep-4, -0x1.1052c478c78a2p-4, 0x1.db50dcd19db0ap-5,
-                           -0x1.9969a427bd860p-5, 0x1.4ed9c4f896cdfp-5, -0x1.ec97a52ab997ep-6, 0x1.31b678bbbfcb7p-6,
-                           -0x1.2a686c40c193dp-7, 0x1.a4a7893a797edp-9, -0x1.77b8d5248b4a8p-11, 0x1.3ca9d7ebecad1p-14);
+  const D p = polynomial64(
+      s, -0x1.555555554b51ap-2, 0x1.999999900d4e1p-3, -0x1.2492478a2325ep-3, 0x1.c71c2b7d0b167p-4,
+      -0x1.745979cea1d0bp-4, 0x1.3af452f2e359ep-4, -0x1.1052c478c78a2p-4, 0x1.db50dcd19db0ap-5,
+      -0x1.9969a427bd860p-5, 0x1.4ed9c4f896cdfp-5, -0x1.ec97a52ab997ep-6, 0x1.31b678bbbfcb7p-6,
+      -0x1.2a686c40c193dp-7, 0x1.a4a7893a797edp-9, -0x1.77b8d5248b4a8p-11, 0x1.3ca9d7ebecad1p-14);
   const D core = t + t * (s * p);
   const F y = to_f32(select(large, D(kHalfPi) - core, core));
   return canonical(with_sign(y, x));
@@ -217,8 +224,8 @@ SDX_INLINE F sinh(F x) {
   using D = typename F::Wide;
   const D a = to_f64(min_raw(abs(x), F(120.0f)));
   const D s = a * a;
-  const D p = polynomial64(s, 0x1.555555555546ep-3, 0x1.1111111122a28p-7, 0x1.a01a0183af53fp-13, 0x1.71de4f75257adp-19,
-                           0x1.ae5477fa8094ep-26, 0x1.66ffbe2855a10p-33);
+  const D p = polynomial64(s, 0x1.555555555546ep-3, 0x1.1111111122a28p-7, 0x1.a01a0183af53fp-13,
+                           0x1.71de4f75257adp-19, 0x1.ae5477fa8094ep-26, 0x1.66ffbe2855a10p-33);
   const D e = exp64(a);
   const F y = to_f32(select(a < D(1.0), a + a * (s * p), (e - D(1.0) / e) * D(0.5)));
   return select(is_nan(x), nan<F>(), with_sign(y, x));
@@ -255,12 +262,14 @@ SDX_INLINE F atanh(F x) {
   using D = typename F::Wide;
   const D a = to_f64(abs(x));
   const F y = to_f32(log1p64((a + a) / (D(1.0) - a)) * D(0.5));
-  const F inside = select(abs(x) < F(1.0f), y, select(abs(x) == F(1.0f), F(__builtin_inff()), nan<F>()));
+  const F inside =
+      select(abs(x) < F(1.0f), y, select(abs(x) == F(1.0f), F(__builtin_inff()), nan<F>()));
   return canonical(with_sign(select(x == F(0.0f), F(0.0f), inside), x));
 }
 
-// x^y = e^(y ln |x|) with the sign of an odd power. The powers 2, 3 and 1/2 are rounded from the exact square, from the
-// cube in double and from the exact root, so that pow(x, 2) is x * x to the bit.
+// x^y = e^(y ln |x|) with the sign of an odd power. The powers 2, 3 and 1/2 are rounded from the
+// exact square, from the cube in double and from the exact root, so that pow(x, 2) is x * x to the
+// bit.
 template <class F>
 SDX_INLINE F pow(F x, F y) {
   using D = typename F::Wide;

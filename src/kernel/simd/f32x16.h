@@ -1,14 +1,17 @@
-// Sixteen virtual lanes: the unit in which the numerics rule speaks of sums, here as a vector type of a *.isa.cc file.
+// Sixteen virtual lanes: the unit in which the numerics rule speaks of sums, here as a vector type
+// of a *.isa.cc file.
 //
-// The layer is this project's own and not Highway because a vector here has 16 lanes on every machine (one register on
-// avx512, two on avx2, four on portable) and fma is one rounding on every machine; Highway 1.0.3 multiplies and adds with
-// two roundings where the target has no fused instruction, and leaves the width to the target. Every operation below gives
-// the same bits at every level, except for the payload and sign of a NaN: canonical() ends whatever leaves a kernel.
+// The layer is this project's own and not Highway because a vector here has 16 lanes on every
+// machine (one register on avx512, two on avx2, four on portable) and fma is one rounding on every
+// machine; Highway 1.0.3 multiplies and adds with two roundings where the target has no fused
+// instruction, and leaves the width to the target. Every operation below gives the same bits at
+// every level, except for the payload and sign of a NaN: canonical() ends whatever leaves a kernel.
 //
-// Types: F32x16, I32x16, M16 (mask of 32-bit lanes), F64x16 (sixteen doubles), I64x16. A scalar converts to a vector of
-// equal lanes. Operators: + - * / and comparisons on floats; + - & | ^ << >> == < > on integers; & | ~ on masks.
-// Functions: select(m, a, b), any, all, fma, sqrt, floor, ceil, trunc, round_even, ldexp, bits, from_bits, to_f64, to_f32,
-// to_i32, min_raw, max_raw (a < b ? a : b), shift_right_logical, and those below. scalar.h has the same for one lane.
+// Types: F32x16, I32x16, M16 (mask of 32-bit lanes), F64x16 (sixteen doubles), I64x16. A scalar
+// converts to a vector of equal lanes. Operators: + - * / and comparisons on floats; + - & | ^ <<
+// >> == < > on integers; & | ~ on masks. Functions: select(m, a, b), any, all, fma, sqrt, floor,
+// ceil, trunc, round_even, ldexp, bits, from_bits, to_f64, to_f32, to_i32, min_raw, max_raw (a < b
+// ? a : b), shift_right_logical, and those below. scalar.h has the same for one lane.
 #pragma once
 
 #include "kernel/simd/generic.h"
@@ -37,7 +40,8 @@ static_assert(F32x16::kLanes == 16 && F64x16::kLanes == 16);
 SDX_INLINE F32x16 load(const float* p) { return F32x16::load(p); }
 SDX_INLINE void store(float* p, F32x16 a) { a.store(p); }
 
-// The first `count` (0 to 16) floats at p; the other lanes are `fill`. Nothing behind them is read or written.
+// The first `count` (0 to 16) floats at p; the other lanes are `fill`. Nothing behind them is read
+// or written.
 SDX_INLINE F32x16 load_n(const float* p, size_t count, float fill = 0.0f) {
 #if defined(SDX_ISA_avx512)
   return _mm512_mask_loadu_ps(F32x16(fill).v, __mmask16((1u << count) - 1), p);
@@ -75,7 +79,8 @@ struct U16Lanes<Pair<F>> {
   }
 };
 
-// float16 and bfloat16, to nearest with ties to even; denormals are kept, every NaN is 0x7e00, 0x7fc0 or 0x7fc00000.
+// float16 and bfloat16, to nearest with ties to even; denormals are kept, every NaN is 0x7e00,
+// 0x7fc0 or 0x7fc00000.
 SDX_INLINE F32x16 load_f16(const uint16_t* p) {
   return lanes::canonical(U16Lanes<F32x16>::halves(p));
 }

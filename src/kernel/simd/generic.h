@@ -1,4 +1,5 @@
-// What every lane type can do beyond its own operators, written once: signs, NaN, minimum and maximum, 16-bit floats.
+// What every lane type can do beyond its own operators, written once: signs, NaN, minimum and
+// maximum, 16-bit floats.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// The machine's own vectors at this level: 4 floats (portable), 8 (avx2) or 16 (avx512), and as many doubles and integers
-// as fill the same register. Arithmetic is the compiler's vector extension; only what it cannot say is an intrinsic.
+// The machine's own vectors at this level: 4 floats (portable), 8 (avx2) or 16 (avx512), and as
+// many doubles and integers as fill the same register. Arithmetic is the compiler's vector
+// extension; only what it cannot say is an intrinsic.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +29,8 @@ typedef int64_t RawI64 __attribute__((vector_size(kRegisterBytes)));
 typedef uint32_t RawU32 __attribute__((vector_size(kRegisterBytes)));
 typedef uint64_t RawU64 __attribute__((vector_size(kRegisterBytes)));
 
-// A mask is a mask register on avx512, elsewhere a vector of 0 and -1 as wide as the lanes it speaks of.
+// A mask is a mask register on avx512, elsewhere a vector of 0 and -1 as wide as the lanes it
+// speaks of.
 template <class Raw>
 struct MaskOf {
   static constexpr int kLanes = 0;
@@ -67,26 +69,24 @@ struct F64;
 #if defined(SDX_ISA_avx512)
 #define SDX_COMPARE(V, M, op, intrinsic, predicate) \
   friend SDX_INLINE M operator op(V a, V b) { return {intrinsic(a.v, b.v, predicate)}; }
-#define SDX_COMPARE_FLOAT(V, M, x)                             \
-  SDX_COMPARE(V, M, ==, _mm512_cmp_##x##_mask, _CMP_EQ_OQ)     \
-  SDX_COMPARE(V, M, !=, _mm512_cmp_##x##_mask, _CMP_NEQ_UQ)    \
-  SDX_COMPARE(V, M, <, _mm512_cmp_##x##_mask, _CMP_LT_OQ)      \
-  SDX_COMPARE(V, M, <=, _mm512_cmp_##x##_mask, _CMP_LE_OQ)     \
-  SDX_COMPARE(V, M, >, _mm512_cmp_##x##_mask, _CMP_GT_OQ)      \
-  SDX_COMPARE(V, M, >=, _mm512_cmp_##x##_mask, _CMP_GE_OQ)     \
-  friend SDX_INLINE V select(M m, V a, V b) {                  \
-    return (Raw)_mm512_mask_blend_##x(m.m, b.v, a.v);          \
-  }
-#define SDX_COMPARE_INT(V, M, x)                                                              \
-  friend SDX_INLINE M operator==(V a, V b) {                                                  \
-    return {_mm512_cmpeq_##x##_mask((__m512i)a.v, (__m512i)b.v)};                             \
-  }                                                                                           \
-  friend SDX_INLINE M operator<(V a, V b) {                                                   \
-    return {_mm512_cmplt_##x##_mask((__m512i)a.v, (__m512i)b.v)};                             \
-  }                                                                                           \
-  friend SDX_INLINE M operator>(V a, V b) { return b < a; }                                   \
-  friend SDX_INLINE V select(M m, V a, V b) {                                                 \
-    return (Raw)_mm512_mask_blend_##x(m.m, (__m512i)b.v, (__m512i)a.v);                       \
+#define SDX_COMPARE_FLOAT(V, M, x)                          \
+  SDX_COMPARE(V, M, ==, _mm512_cmp_##x##_mask, _CMP_EQ_OQ)  \
+  SDX_COMPARE(V, M, !=, _mm512_cmp_##x##_mask, _CMP_NEQ_UQ) \
+  SDX_COMPARE(V, M, <, _mm512_cmp_##x##_mask, _CMP_LT_OQ)   \
+  SDX_COMPARE(V, M, <=, _mm512_cmp_##x##_mask, _CMP_LE_OQ)  \
+  SDX_COMPARE(V, M, >, _mm512_cmp_##x##_mask, _CMP_GT_OQ)   \
+  SDX_COMPARE(V, M, >=, _mm512_cmp_##x##_mask, _CMP_GE_OQ)  \
+  friend SDX_INLINE V select(M m, V a, V b) { return (Raw)_mm512_mask_blend_##x(m.m, b.v, a.v); }
+#define SDX_COMPARE_INT(V, M, x)                                        \
+  friend SDX_INLINE M operator==(V a, V b) {                            \
+    return {_mm512_cmpeq_##x##_mask((__m512i)a.v, (__m512i)b.v)};       \
+  }                                                                     \
+  friend SDX_INLINE M operator<(V a, V b) {                             \
+    return {_mm512_cmplt_##x##_mask((__m512i)a.v, (__m512i)b.v)};       \
+  }                                                                     \
+  friend SDX_INLINE M operator>(V a, V b) { return b < a; }             \
+  friend SDX_INLINE V select(M m, V a, V b) {                           \
+    return (Raw)_mm512_mask_blend_##x(m.m, (__m512i)b.v, (__m512i)a.v); \
   }
 #else
 #define SDX_COMPARE(V, M, op) \
@@ -103,18 +103,18 @@ struct F64;
   SDX_COMPARE(V, M, >=)
 #endif
 
-#define SDX_VECTOR(V, T)                                                                 \
-  static constexpr int kLanes = kRegisterBytes / int(sizeof(T));                         \
-  using Scalar = T;                                                                      \
-  V() = default;                                                                         \
-  SDX_INLINE V(Raw raw) : v(raw) {}                                                      \
-  SDX_INLINE V(T x) : v(x - Raw{}) {}                                                    \
-  SDX_INLINE static V load(const T* p) {                                                 \
-    Raw raw;                                                                             \
-    memcpy(&raw, p, kRegisterBytes);                                                     \
-    return raw;                                                                          \
-  }                                                                                      \
-  SDX_INLINE void store(T* p) const { memcpy(p, &v, kRegisterBytes); }                   \
+#define SDX_VECTOR(V, T)                                               \
+  static constexpr int kLanes = kRegisterBytes / int(sizeof(T));       \
+  using Scalar = T;                                                    \
+  V() = default;                                                       \
+  SDX_INLINE V(Raw raw) : v(raw) {}                                    \
+  SDX_INLINE V(T x) : v(x - Raw{}) {}                                  \
+  SDX_INLINE static V load(const T* p) {                               \
+    Raw raw;                                                           \
+    memcpy(&raw, p, kRegisterBytes);                                   \
+    return raw;                                                        \
+  }                                                                    \
+  SDX_INLINE void store(T* p) const { memcpy(p, &v, kRegisterBytes); } \
   Raw v;
 
 // Integers wrap: sums are taken on the unsigned type.
@@ -127,12 +127,8 @@ struct F64;
     using Wide = void;                                                                             \
     SDX_VECTOR(V, T)                                                                               \
     SDX_COMPARE_INT(V, M, x)                                                                       \
-    friend SDX_INLINE V operator+(V a, V b) {                                                      \
-      return (Raw)((RawUnsigned)a.v + (RawUnsigned)b.v);                                           \
-    }                                                                                              \
-    friend SDX_INLINE V operator-(V a, V b) {                                                      \
-      return (Raw)((RawUnsigned)a.v - (RawUnsigned)b.v);                                           \
-    }                                                                                              \
+    friend SDX_INLINE V operator+(V a, V b) { return (Raw)((RawUnsigned)a.v + (RawUnsigned)b.v); } \
+    friend SDX_INLINE V operator-(V a, V b) { return (Raw)((RawUnsigned)a.v - (RawUnsigned)b.v); } \
     friend SDX_INLINE V operator&(V a, V b) { return a.v & b.v; }                                  \
     friend SDX_INLINE V operator|(V a, V b) { return a.v | b.v; }                                  \
     friend SDX_INLINE V operator^(V a, V b) { return a.v ^ b.v; }                                  \
@@ -143,19 +139,19 @@ struct F64;
 SDX_INT(I32, int32_t, RawI32, RawU32, M32, F32, epi32)
 SDX_INT(I64, int64_t, RawI64, RawU64, M64, F64, epi64)
 
-#define SDX_FLOAT(V, T, RawT, M, I, W, x)                           \
-  struct V {                                                        \
-    using Raw = RawT;                                               \
-    using Mask = M;                                                 \
-    using Int = I;                                                  \
-    using Float = void;                                             \
-    using Wide = W;                                                 \
-    SDX_VECTOR(V, T)                                                \
-    SDX_COMPARE_FLOAT(V, M, x)                                      \
-    friend SDX_INLINE V operator+(V a, V b) { return a.v + b.v; }   \
-    friend SDX_INLINE V operator-(V a, V b) { return a.v - b.v; }   \
-    friend SDX_INLINE V operator*(V a, V b) { return a.v * b.v; }   \
-    friend SDX_INLINE V operator/(V a, V b) { return a.v / b.v; }   \
+#define SDX_FLOAT(V, T, RawT, M, I, W, x)                         \
+  struct V {                                                      \
+    using Raw = RawT;                                             \
+    using Mask = M;                                               \
+    using Int = I;                                                \
+    using Float = void;                                           \
+    using Wide = W;                                               \
+    SDX_VECTOR(V, T)                                              \
+    SDX_COMPARE_FLOAT(V, M, x)                                    \
+    friend SDX_INLINE V operator+(V a, V b) { return a.v + b.v; } \
+    friend SDX_INLINE V operator-(V a, V b) { return a.v - b.v; } \
+    friend SDX_INLINE V operator*(V a, V b) { return a.v * b.v; } \
+    friend SDX_INLINE V operator/(V a, V b) { return a.v / b.v; } \
   };
 SDX_FLOAT(F64, double, RawF64, M64, I64, void, pd)
 SDX_FLOAT(F32, float, RawF32, M32, I32, Pair<F64>, ps)

@@ -60,8 +60,12 @@ struct Pair {
   SDX_PAIR_FUNCTION1(trunc)
   SDX_PAIR_FUNCTION1(round_even)
 #undef SDX_PAIR_FUNCTION1
-  friend SDX_INLINE Pair min_raw(Pair a, Pair b) { return {min_raw(a.lo, b.lo), min_raw(a.hi, b.hi)}; }
-  friend SDX_INLINE Pair max_raw(Pair a, Pair b) { return {max_raw(a.lo, b.lo), max_raw(a.hi, b.hi)}; }
+  friend SDX_INLINE Pair min_raw(Pair a, Pair b) {
+    return {min_raw(a.lo, b.lo), min_raw(a.hi, b.hi)};
+  }
+  friend SDX_INLINE Pair max_raw(Pair a, Pair b) {
+    return {max_raw(a.lo, b.lo), max_raw(a.hi, b.hi)};
+  }
   friend SDX_INLINE Pair fma(Pair a, Pair b, Pair c) {
     return {fma(a.lo, b.lo, c.lo), fma(a.hi, b.hi, c.hi)};
   }
@@ -83,10 +87,10 @@ template <class F, class I>
 SDX_INLINE Pair<F> ldexp(Pair<F> a, Pair<I> n) {
   return {ldexp(a.lo, n.lo), ldexp(a.hi, n.hi)};
 }
-#define SDX_PAIR_CONVERT(f)                                   \
-  template <class T>                                          \
-  SDX_INLINE auto f(Pair<T> a) -> Pair<decltype(f(a.lo))> {   \
-    return {f(a.lo), f(a.hi)};                                \
+#define SDX_PAIR_CONVERT(f)                               \
+  template <class T>                                      \
+  SDX_INLINE auto f(Pair<T> a)->Pair<decltype(f(a.lo))> { \
+    return {f(a.lo), f(a.hi)};                            \
   }
 SDX_PAIR_CONVERT(bits)
 SDX_PAIR_CONVERT(from_bits)

@@ -1,5 +1,5 @@
-// One lane with the interface of f32x16.h, so that one template of an elementary function is both the scalar reference
-// and the vector body.
+// One lane with the interface of f32x16.h, so that one template of an elementary function is both
+// the scalar reference and the vector body.
 #pragma once
 
 #include <cstdint>
@@ -51,13 +51,13 @@ struct Int {
 using I32 = Int<int32_t, uint32_t, F32>;
 using I64 = Int<int64_t, uint64_t, F64>;
 
-#define SDX_SCALAR_FLOAT(F, T)                                 \
-  static constexpr int kLanes = 1;                             \
-  static F load(const T* p) { return *p; }                     \
-  void store(T* p) const { *p = v; }                           \
-  T v;                                                         \
-  F() = default;                                               \
-  F(T x) : v(x) {}                                             \
+#define SDX_SCALAR_FLOAT(F, T)                                            \
+  static constexpr int kLanes = 1;                                        \
+  static F load(const T* p) { return *p; }                                \
+  void store(T* p) const { *p = v; }                                      \
+  T v;                                                                    \
+  F() = default;                                                          \
+  F(T x) : v(x) {}                                                        \
   friend SDX_INLINE F operator+(F a, F b) { return a.v + b.v; }           \
   friend SDX_INLINE F operator-(F a, F b) { return a.v - b.v; }           \
   friend SDX_INLINE F operator*(F a, F b) { return a.v * b.v; }           \
@@ -70,7 +70,7 @@ using I64 = Int<int64_t, uint64_t, F64>;
   friend SDX_INLINE M operator>=(F a, F b) { return {a.v >= b.v}; }       \
   friend SDX_INLINE F select(M m, F a, F b) { return m.m ? a : b; }       \
   friend SDX_INLINE F min_raw(F a, F b) { return a.v < b.v ? a.v : b.v; } \
-  friend F max_raw(F a, F b) { return a.v > b.v ? a.v : b.v; }
+  friend SDX_INLINE F max_raw(F a, F b) { return a.v > b.v ? a.v : b.v; }
 
 struct F64 {
   using Scalar = double;

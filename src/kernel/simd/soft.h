@@ -1,4 +1,5 @@
-// Operations that some machine lacks, from those that all have: templates over the lane types of scalar.h and f32x16.h.
+// Operations that some machine lacks, from those that all have: templates over the lane types of
+// scalar.h and f32x16.h.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +8,9 @@
 
 namespace sdx::soft {
 
-// a * b + c with one rounding. The product of two floats is exact in double; the sum is rounded to odd there (the last
-// bit set if anything was lost), which keeps enough to round once more to float as if from the exact value.
+// a * b + c with one rounding. The product of two floats is exact in double; the sum is rounded to
+// odd there (the last bit set if anything was lost), which keeps enough to round once more to float
+// as if from the exact value.
 template <class F>
 SDX_INLINE F fma(F a, F b, F c) {
   using D = typename F::Wide;
@@ -55,8 +57,8 @@ SDX_INLINE F trunc(F a) {
   return sign_of(soft::floor(magnitude), a);
 }
 
-// a * 2^n rounded once, for |a| <= 4 and -250 <= n <= 250, and |a| >= 2^-100 unless n is 0: the first product is then exact
-// or so small that the second is zero.
+// a * 2^n rounded once, for |a| <= 4 and -250 <= n <= 250, and |a| >= 2^-100 unless n is 0: the
+// first product is then exact or so small that the second is zero.
 template <class F, class I>
 SDX_INLINE F ldexp(F a, I n) {
   const I half = n >> 1;
@@ -64,8 +66,9 @@ SDX_INLINE F ldexp(F a, I n) {
   return (a * first) * second;
 }
 
-// The float of a half in the low 16 bits of each lane. A half's exponent and fraction, moved to a float's places, stand
-// for a value 2^112 too small; the product with 2^112 is exact and normalises half's denormals.
+// The float of a half in the low 16 bits of each lane. A half's exponent and fraction, moved to a
+// float's places, stand for a value 2^112 too small; the product with 2^112 is exact and normalises
+// half's denormals.
 template <class I>
 SDX_INLINE typename I::Float widen_f16(I h) {
   using F = typename I::Float;

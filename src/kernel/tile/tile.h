@@ -1,5 +1,6 @@
-// Array kernels of the element-wise engine: one operation over contiguous floats, at the best level of this machine and
-// with the same bits at every level and for every length. Outputs may be the inputs themselves but not overlap otherwise.
+// Array kernels of the element-wise engine: one operation over contiguous floats, at the best level
+// of this machine and with the same bits at every level and for every length. Outputs may be the
+// inputs themselves but not overlap otherwise.
 #pragma once
 
 #include <cstddef>
@@ -10,34 +11,47 @@
 
 namespace sdx {
 
-// The kernels of one level. unary: y[i] = op(x[i], p, q). binary: y[i] = op(a[i * stride_a], b[i * stride_b]), strides 0 or
-// 1. sum, sum_of_squares (each square rounded, then added) and max follow the 16-lane rule: lane j takes elements i with
-// i % 16 == j in order, starting from +0 or -infinity, then lanes fold by 8, 4, 2, 1.
-SDX_DECLARE_ISAS(
-    void tile_unary(UnaryOp op, const float* x, float* y, size_t n, float p, float q);
-    void tile_binary(BinaryOp op, const float* a, size_t stride_a, const float* b, size_t stride_b, float* y, size_t n);
-    void tile_from_f16(const uint16_t* x, float* y, size_t n);
-    void tile_from_bf16(const uint16_t* x, float* y, size_t n);
-    void tile_to_f16(const float* x, uint16_t* y, size_t n);
-    void tile_to_bf16(const float* x, uint16_t* y, size_t n);
-    float tile_sum(const float* x, size_t n);
-    float tile_sum_of_squares(const float* x, size_t n);
-    float tile_max(const float* x, size_t n);)
+// The kernels of one level. unary: y[i] = op(x[i], p, q). binary: y[i] = op(a[i * stride_a], b[i *
+// stride_b]), strides 0 or
+// 1. sum, sum_of_squares (each square rounded, then added) and max follow the 16-lane rule: lane j
+// takes elements i with i % 16 == j in order, starting from +0 or -infinity, then lanes fold by 8,
+// 4, 2, 1.
+SDX_DECLARE_ISAS(void tile_unary(UnaryOp op, const float* x, float* y, size_t n, float p, float q);
+                 void tile_binary(BinaryOp op, const float* a, size_t stride_a, const float* b,
+                                  size_t stride_b, float* y, size_t n);
+                 void tile_from_f16(const uint16_t* x, float* y, size_t n);
+                 void tile_from_bf16(const uint16_t* x, float* y, size_t n);
+                 void tile_to_f16(const float* x, uint16_t* y, size_t n);
+                 void tile_to_bf16(const float* x, uint16_t* y, size_t n);
+                 float tile_sum(const float* x, size_t n);
+                 float tile_sum_of_squares(const float* x, size_t n);
+                 float tile_max(const float* x, size_t n);)
 
 namespace tile {
 
 inline void unary(UnaryOp op, const float* x, float* y, size_t n, float p = 0.0f, float q = 0.0f) {
   SDX_PICK(tile_unary, best_isa())(op, x, y, n, p, q);
 }
-inline void binary(BinaryOp op, const float* a, size_t stride_a, const float* b, size_t stride_b, float* y, size_t n) {
+inline void binary(BinaryOp op, const float* a, size_t stride_a, const float* b, size_t stride_b,
+                   float* y, size_t n) {
   SDX_PICK(tile_binary, best_isa())(op, a, stride_a, b, stride_b, y, n);
 }
-inline void from_f16(const uint16_t* x, float* y, size_t n) { SDX_PICK(tile_from_f16, best_isa())(x, y, n); }
-inline void from_bf16(const uint16_t* x, float* y, size_t n) { SDX_PICK(tile_from_bf16, best_isa())(x, y, n); }
-inline void to_f16(const float* x, uint16_t* y, size_t n) { SDX_PICK(tile_to_f16, best_isa())(x, y, n); }
-inline void to_bf16(const float* x, uint16_t* y, size_t n) { SDX_PICK(tile_to_bf16, best_isa())(x, y, n); }
+inline void from_f16(const uint16_t* x, float* y, size_t n) {
+  SDX_PICK(tile_from_f16, best_isa())(x, y, n);
+}
+inline void from_bf16(const uint16_t* x, float* y, size_t n) {
+  SDX_PICK(tile_from_bf16, best_isa())(x, y, n);
+}
+inline void to_f16(const float* x, uint16_t* y, size_t n) {
+  SDX_PICK(tile_to_f16, best_isa())(x, y, n);
+}
+inline void to_bf16(const float* x, uint16_t* y, size_t n) {
+  SDX_PICK(tile_to_bf16, best_isa())(x, y, n);
+}
 inline float sum(const float* x, size_t n) { return SDX_PICK(tile_sum, best_isa())(x, n); }
-inline float sum_of_squares(const float* x, size_t n) { return SDX_PICK(tile_sum_of_squares, best_isa())(x, n); }
+inline float sum_of_squares(const float* x, size_t n) {
+  return SDX_PICK(tile_sum_of_squares, best_isa())(x, n);
+}
 inline float max(const float* x, size_t n) { return SDX_PICK(tile_max, best_isa())(x, n); }
 
 }  // namespace tile

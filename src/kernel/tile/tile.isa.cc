@@ -25,13 +25,14 @@ SDX_INLINE void store_block(float* p, F32x16 a, size_t count) {
 template <UnaryOp op>
 __attribute__((noinline)) void unary_loop(const float* x, float* y, size_t n, float p, float q) {
   blocks(n, [=](size_t i, size_t count) {
-    store_block(y + i, lanes::Unary<op>::apply(load_block(x + i, count), F32x16(p), F32x16(q)), count);
+    store_block(y + i, lanes::Unary<op>::apply(load_block(x + i, count), F32x16(p), F32x16(q)),
+                count);
   });
 }
 
 template <BinaryOp op>
-__attribute__((noinline)) void binary_loop(const float* a, size_t stride_a, const float* b, size_t stride_b, float* y,
-                                           size_t n) {
+__attribute__((noinline)) void binary_loop(const float* a, size_t stride_a, const float* b,
+                                           size_t stride_b, float* y, size_t n) {
   if (n == 0) return;
   const F32x16 first_a(a[0]), first_b(b[0]);
   blocks(n, [=](size_t i, size_t count) {
@@ -54,7 +55,8 @@ void tile_unary(UnaryOp op, const float* x, float* y, size_t n, float p, float q
 #define SDX_BINARY(name, value) \
   case BinaryOp::name:          \
     return binary_loop<BinaryOp::name>(a, stride_a, b, stride_b, y, n);
-void tile_binary(BinaryOp op, const float* a, size_t stride_a, const float* b, size_t stride_b, float* y, size_t n) {
+void tile_binary(BinaryOp op, const float* a, size_t stride_a, const float* b, size_t stride_b,
+                 float* y, size_t n) {
   switch (op) { SDX_BINARY_OPS(SDX_BINARY) }
 }
 #undef SDX_BINARY

@@ -1,0 +1,75 @@
+// All 2^32 floats through a function, against the C library's double-precision function (itself
+// within 2^-28 of a float's last place, and checked against MPFR in math_test.cc). Takes minutes,
+// so it runs only when asked for:
+//   kernel_test --gtest_also_run_disabled_tests --gtest_filter=*every_float*/exp
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include "kernel/math/ulp.h"
+#include "kernel/tile/tile.h"
+
+namespace sdx {
+namespace {
+
+struct Function {
+  const char* name;
+  UnaryOp op;
+  double (*exact)(double);
+};
+
+const Function kFunctions[] = {
+    {"exp", UnaryOp::exp, std::exp},
+    {"expm1", UnaryOp::expm1, std::expm1},
+    {"tanh", UnaryOp::tanh, std::tanh},
+    {"erf", UnaryOp::erf, std::erf},
+    {"sigmoid", UnaryOp::sigmoid,
+     [](double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }},
+    {"softplus", UnaryOp::softplus,
+     [](double x) { return (x > 0 ? x : 0.0) + std::log1p(std::exp(-std::fabs(x))); }},
+    {"log", UnaryOp::log, std::log},
+    {"log1p", UnaryOp::log1p, std::log1p},
+    {"sin", UnaryOp::sin, std::sin},
+    {"cos", UnaryOp::cos, std::cos},
+    {"tan", UnaryOp::tan, std::tan},
+    {"asin", UnaryOp::asin, std::asin},
+    {"acos", UnaryOp::acos, std::acos},
+    {"atan", UnaryOp::atan, std::atan},
+    {"sinh", UnaryOp::sinh, std::sinh},
+    {"cosh", UnaryOp::cosh, std::cosh},
+    {"asinh", UnaryOp::asinh, std::asinh},
+    {"acosh", UnaryOp::acosh, std::acosh},
+    {"atanh", UnaryOp::atanh, std::atanh},
+};
+
+class DISABLED_every_float : public testing::TestWithParam<Function> {};
+
+TEST_P(DISABLED_every_float, errs_by_at_most_one_unit) {
+  const Function& f = GetParam();
+  constexpr size_t kBlock = 1 << 12;
+  std::vector<float> x(kBlock), y(kBlock);
+  double worst = 0;
+  float worst_x = 0;
+  for (uint64_t first = 0; first < (uint64_t(1) << 32); first += kBlock) {
+    for (size_t i = 0; i < kBlock; ++i) x[i] = std::bit_cast<float>(uint32_t(first + i));
+    tile::unary(f.op, x.data(), y.data(), kBlock);
+    for (size_t i = 0; i < kBlock; ++i) {
+      const double error = ulp_error(y[i], f.exact(x[i]));
+      if (error > worst) {
+        worst = error;
+        worst_x = x[i];
+      }
+    }
+  }
+  std::printf("| %s | %.4f | %a |\n", f.name, worst, double(worst_x));
+  EXPECT_LE(worst, 1.0);
+}
+
+INSTANTIATE_TEST_SUITE_P(, DISABLED_every_float, testing::ValuesIn(kFunctions),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace sdx
