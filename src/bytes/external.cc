@@ -112,9 +112,10 @@ Result<std::shared_ptr<const MappedFile>> ExternalFiles::file(const std::string&
   struct stat info = {};
   if (::fstat(at, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink > 1) {
     ::close(at);
-    return fail("SDX-B0303",
-                "external data: \"{}\" has {} hard links; it may be a file from elsewhere",
-                location, info.st_nlink);
+    Error error =
+        fail("SDX-B0303", "external data: \"{}\" has {} hard links", location, info.st_nlink);
+    error.help = "its other name may be a file from elsewhere; a copy of the file has one link";
+    return error;
   }
   return MappedFile::adopt(at, location, most_bytes_);
 }

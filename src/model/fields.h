@@ -86,10 +86,23 @@ void set(M& message, T M::*member, std::type_identity_t<T> value) {
   message.present |= uint32_t{1} << number_of(member);
 }
 
+// The writer goes by the order of the list, and `present` has a bit for each number.
+template <class M>
+constexpr bool ascending() {
+  uint32_t last = 0;
+  bool good = true;
+  each_field<M>([&](const auto& field) {
+    good = good && field.number > last && field.number < 32;
+    last = field.number;
+  });
+  return good;
+}
+
 // clang-format off
 #define SDX_MESSAGE(M, NAME, ...)                                  \
   template <> inline constexpr std::string_view kMessageName<M> = NAME; \
-  template <> inline constexpr auto kFields<M> = std::tuple { __VA_ARGS__ }
+  template <> inline constexpr auto kFields<M> = std::tuple { __VA_ARGS__ }; \
+  static_assert(ascending<M>())
 
 SDX_MESSAGE(StringEntry, "StringStringEntryProto",
     field(1, "key", &StringEntry::key),
