@@ -7,8 +7,16 @@ namespace sdx {
 using namespace ops;  // NOLINT: the list is the one place that names them all
 
 static const Op* const kOps[] = {
+    &dequantize_linear,
+    &dynamic_quantize_linear,
+    &matmul_integer,
+    &qlinear_matmul,
+    &quantize_linear,
     &log_softmax,
     &softmax,
+    &lstm,
+    &gru,
+    &rnn,
 };
 
 std::span<const Op* const> all_ops() { return kOps; }

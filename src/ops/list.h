@@ -13,8 +13,16 @@ std::span<const Op* const> all_ops();
 const Op* find_op(std::string_view domain, std::string_view name);
 
 namespace ops {
+extern const Op dequantize_linear;
+extern const Op dynamic_quantize_linear;
+extern const Op matmul_integer;
+extern const Op qlinear_matmul;
+extern const Op quantize_linear;
 extern const Op log_softmax;
 extern const Op softmax;
+extern const Op lstm;
+extern const Op gru;
+extern const Op rnn;
 }  // namespace ops
 
 }  // namespace sdx

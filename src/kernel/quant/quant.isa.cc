@@ -1,0 +1,178 @@
+#include "kernel/quant/quant.h"
+
+#include "kernel/gemm/pack.h"
+
+namespace sdx::SDX_ISA {
+namespace {
+
+float canonical(float x) { return x == x ? x : float_of_bits(0x7fc00000); }
+
+// Loops over an 8-bit type, with the scale and zero point fixed outside or walking along: each is a
+// plain loop that the compiler turns into vectors.
+template <class Int>
+void quantize(const float* x, Int* y, size_t n, const float* scale, const Int* zero, size_t step) {
+  constexpr int kLow = Int(-1) < Int(0) ? -128 : 0;
+  // Beyond 2^20 everything saturates; up to there, adding and taking away 1.5 * 2^23 rounds half to
+  // even.
+  constexpr float kFar = 0x1p20f, kMagic = 0x1.8p23f;
+  const auto one = [](float v, float s, int z) {
+    float q = v / s;
+    q = q == q ? q : 0.0f;
+    q = q < kFar ? q : kFar;
+    q = q > -kFar ? q : -kFar;
+    int i = int((q + kMagic) - kMagic) + z;
+    i = i > kLow ? i : kLow;
+    return Int(i < kLow + 255 ? i : kLow + 255);
+  };
+  if (step == 0) {
+    const float s = *scale;
+    const int z = zero != nullptr ? *zero : 0;
+    for (size_t i = 0; i < n; ++i) y[i] = one(x[i], s, z);
+  } else if (zero != nullptr) {
+    for (size_t i = 0; i < n; ++i) y[i] = one(x[i], scale[i], zero[i]);
+  } else {
+    for (size_t i = 0; i < n; ++i) y[i] = one(x[i], scale[i], 0);
+  }
+}
+
+template <class Int>
+void dequantize(const Int* x, float* y, size_t n, const float* scale, const Int* zero,
+                size_t step) {
+  if (step == 0) {
+    const float s = *scale;
+    const int z = zero != nullptr ? *zero : 0;
+    for (size_t i = 0; i < n; ++i) y[i] = canonical(float(int(x[i]) - z) * s);
+  } else if (zero != nullptr) {
+    for (size_t i = 0; i < n; ++i) y[i] = canonical(float(int(x[i]) - int(zero[i])) * scale[i]);
+  } else {
+    for (size_t i = 0; i < n; ++i) y[i] = canonical(float(int(x[i])) * scale[i]);
+  }
+}
+
+// `flip` is 8 for signed elements, else 0: (n ^ 8) - 8 extends the sign.
+int nibble(const uint8_t* x, size_t i, int flip) {
+  return ((x[i / 2] >> (i % 2 * 4) & 15) ^ flip) - flip;
+}
+
+// The 16 results that one scale and zero point can have.
+void table(float scale, int zero, int flip, float* out) {
+  for (int i = 0; i < 16; ++i) out[i] = canonical(float((i ^ flip) - flip - zero) * scale);
+}
+
+void narrow(const float* x, uint16_t* y) {
+#if defined(SDX_ISA_avx512) || defined(SDX_ISA_avx2)
+  for (int i = 0; i < 16; i += 8) {
+    const __m128i half = _mm256_cvtps_ph(_mm256_loadu_ps(x + i), _MM_FROUND_TO_NEAREST_INT);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i), half);
+  }
+#else
+  for (int i = 0; i < 16; ++i) y[i] = narrow_f16(x[i]);
+#endif
+}
+
+}  // namespace
+
+void quantize_f32_8(const float* x, uint8_t* y, size_t n, const float* scale, const uint8_t* zero,
+                    size_t step, bool is_signed) {
+  if (is_signed) {
+    quantize(x, reinterpret_cast<int8_t*>(y), n, scale, reinterpret_cast<const int8_t*>(zero),
+             step);
+  } else {
+    quantize(x, y, n, scale, zero, step);
+  }
+}
+
+void dequantize_8_f32(const uint8_t* x, float* y, size_t n, const float* scale, const uint8_t* zero,
+                      size_t step, bool is_signed) {
+  if (is_signed) {
+    dequantize(reinterpret_cast<const int8_t*>(x), y, n, scale,
+               reinterpret_cast<const int8_t*>(zero), step);
+  } else {
+    dequantize(x, y, n, scale, zero, step);
+  }
+}
+
+void dequantize_4_f32(const uint8_t* x, float* y, size_t n, const float* scale, const uint8_t* zero,
+                      size_t first_zero, size_t step, bool is_signed) {
+  const int flip = is_signed ? 8 : 0;
+  if (step != 0) {
+    for (size_t i = 0; i < n; ++i) {
+      const int z = zero != nullptr ? nibble(zero, first_zero + i, flip) : 0;
+      y[i] = canonical(float(nibble(x, i, flip) - z) * scale[i]);
+    }
+    return;
+  }
+  const int z = zero != nullptr ? nibble(zero, first_zero, flip) : 0;
+  size_t i = 0;
+#if defined(SDX_ISA_avx512)
+  float values[16];
+  table(*scale, z, flip, values);
+  const __m512 all = _mm512_loadu_ps(values);
+  for (; i + 16 <= n; i += 16) {
+    // Eight bytes, each twice; the odd copies moved down by four bits.
+    const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(x + i / 2));
+    const __m512i wide =
+        _mm512_maskz_cvtepu8_epi32(0xffff, _mm_unpacklo_epi8(bytes, _mm_srli_epi16(bytes, 4)));
+    _mm512_storeu_ps(y + i, _mm512_maskz_permutexvar_ps(0xffff, wide, all));
+  }
+#endif
+  const float s = *scale;
+  for (; i + 2 <= n; i += 2) {
+    const int low = ((x[i / 2] & 15) ^ flip) - flip, high = ((x[i / 2] >> 4) ^ flip) - flip;
+    y[i] = canonical(float(low - z) * s);
+    y[i + 1] = canonical(float(high - z) * s);
+  }
+  if (i < n) y[i] = canonical(float(nibble(x, i, flip) - z) * s);
+}
+
+void dequantize_4_f16(const uint8_t* x, uint16_t* y, size_t n, const uint16_t* scale,
+                      const uint8_t* zero, size_t first_zero, size_t step, bool is_signed) {
+  const int flip = is_signed ? 8 : 0;
+  if (step != 0) {
+    for (size_t i = 0; i < n; ++i) {
+      const int z = zero != nullptr ? nibble(zero, first_zero + i, flip) : 0;
+      y[i] = narrow_f16(float(nibble(x, i, flip) - z) * widen_f16(scale[i]));
+    }
+    return;
+  }
+  const int z = zero != nullptr ? nibble(zero, first_zero, flip) : 0;
+  float values[16];
+  uint16_t halves[16];
+  table(widen_f16(*scale), z, flip, values);
+  narrow(values, halves);
+  size_t i = 0;
+  for (; i + 2 <= n; i += 2) {
+    y[i] = halves[x[i / 2] & 15];
+    y[i + 1] = halves[x[i / 2] >> 4];
+  }
+  if (i < n) y[i] = halves[x[i / 2] & 15];
+}
+
+void range_f32(const float* x, size_t n, float* least, float* most) {
+  constexpr size_t kWide = 32;
+  float low[kWide], high[kWide];
+  int32_t nan[kWide] = {};
+  for (size_t j = 0; j < kWide; ++j) {
+    low[j] = *least;
+    high[j] = *most;
+  }
+  const auto take = [&](size_t j, float v) {
+    low[j] = v < low[j] ? v : low[j];
+    high[j] = v > high[j] ? v : high[j];
+    nan[j] |= v != v;
+  };
+  size_t i = 0;
+  for (; i + kWide <= n; i += kWide) {
+    for (size_t j = 0; j < kWide; ++j) take(j, x[i + j]);
+  }
+  for (; i < n; ++i) take(0, x[i]);
+  for (size_t j = 0; j < kWide; ++j) {
+    *least = low[j] < *least ? low[j] : *least;
+    *most = high[j] > *most ? high[j] : *most;
+  }
+  for (size_t j = 0; j < kWide; ++j) {
+    if (nan[j]) *least = *most = float_of_bits(0x7fc00000);
+  }
+}
+
+}  // namespace sdx::SDX_ISA

@@ -1,0 +1,37 @@
+// GRU.
+#include "ops/list.h"
+#include "ops/rnn/recurrent.h"
+
+namespace sdx::ops {
+namespace {
+
+constexpr Version kHistory[] = {
+    {1,
+     "(X: T, W: T, R: T, B?: T, sequence_lens?: T1, initial_h?: T) -> (Y?: T, Y_h: T) "
+     "{activation_alpha: floats, activation_beta: floats, activations: strings, clip: float, "
+     "direction: string = \"foward\", hidden_size: int, output_sequence: int = 0} T in floats T1 "
+     "in i32"},
+    {3, "-> (Y?: T, Y_h?: T) {direction: string = \"forward\", linear_before_reset: int = 0}"},
+    {7, "{-output_sequence}"},
+    {14, "{layout: int = 0}"},
+    {22, "T += bf16"},
+};
+
+Result<Recurrent> read(const Node& node, const Facts& in) {
+  return read_recurrent(Cell::gru, node, in);
+}
+
+constexpr OpOf<Recurrent> kGru{
+    .name = "GRU",
+    .doc = "A gated recurrent unit layer over sequences, in one or both directions.",
+    .history = kHistory,
+    .read = read,
+    .infer = infer_recurrent,
+    .reference = recurrent_reference,
+};
+
+}  // namespace
+
+const Op gru = erase<kGru>();
+
+}  // namespace sdx::ops

@@ -1,0 +1,36 @@
+// LSTM.
+#include "ops/list.h"
+#include "ops/rnn/recurrent.h"
+
+namespace sdx::ops {
+namespace {
+
+constexpr Version kHistory[] = {
+    {1,
+     "(X: T, W: T, R: T, B?: T, sequence_lens?: T1, initial_h?: T, initial_c?: T, P?: T) -> (Y?: "
+     "T, Y_h?: T, Y_c?: T) {activation_alpha: floats, activation_beta: floats, activations: "
+     "strings, clip: float, direction: string = \"forward\", hidden_size: int, input_forget: int = "
+     "0, output_sequence: int = 0} T in floats T1 in i32"},
+    {7, "{-output_sequence}"},
+    {14, "{layout: int = 0}"},
+    {22, "T += bf16"},
+};
+
+Result<Recurrent> read(const Node& node, const Facts& in) {
+  return read_recurrent(Cell::lstm, node, in);
+}
+
+constexpr OpOf<Recurrent> kLstm{
+    .name = "LSTM",
+    .doc = "A long short-term memory layer over sequences, in one or both directions.",
+    .history = kHistory,
+    .read = read,
+    .infer = infer_recurrent,
+    .reference = recurrent_reference,
+};
+
+}  // namespace
+
+const Op lstm = erase<kLstm>();
+
+}  // namespace sdx::ops
