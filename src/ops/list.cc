@@ -17,6 +17,9 @@ static const Op* const kOps[] = {
     &lstm,
     &gru,
     &rnn,
+    &attention,
+    &rotary_embedding,
+    &linear_attention,
 };
 
 std::span<const Op* const> all_ops() { return kOps; }

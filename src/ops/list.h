@@ -23,6 +23,9 @@ extern const Op softmax;
 extern const Op lstm;
 extern const Op gru;
 extern const Op rnn;
+extern const Op attention;
+extern const Op rotary_embedding;
+extern const Op linear_attention;
 }  // namespace ops
 
 }  // namespace sdx

@@ -25,6 +25,9 @@ SDX_DECLARE_ISAS(void dequantize_4_f32(const uint8_t* x, float* y, size_t n, con
 SDX_DECLARE_ISAS(void dequantize_4_f16(const uint8_t* x, uint16_t* y, size_t n,
                                        const uint16_t* scale, const uint8_t* zero,
                                        size_t first_zero, size_t step, bool is_signed);)
+// y = saturate(round half to even(float(c) * ratio) + zero).
+SDX_DECLARE_ISAS(void requantize_32_8(const int32_t* c, uint8_t* y, size_t n, const float* ratio,
+                                      size_t step, int32_t zero, bool is_signed);)
 // Widens *least and *most to hold all elements; NaN if one is NaN.
 SDX_DECLARE_ISAS(void range_f32(const float* x, size_t n, float* least, float* most);)
 

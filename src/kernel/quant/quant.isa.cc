@@ -7,31 +7,43 @@ namespace {
 
 float canonical(float x) { return x == x ? x : float_of_bits(0x7fc00000); }
 
-// Loops over an 8-bit type, with the scale and zero point fixed outside or walking along: each is a
-// plain loop that the compiler turns into vectors.
+// The nearest integer of q, plus z, in the range of Int.
 template <class Int>
-void quantize(const float* x, Int* y, size_t n, const float* scale, const Int* zero, size_t step) {
+[[gnu::always_inline]] inline Int saturated(float q, int z) {
   constexpr int kLow = Int(-1) < Int(0) ? -128 : 0;
   // Beyond 2^20 everything saturates; up to there, adding and taking away 1.5 * 2^23 rounds half to
   // even.
   constexpr float kFar = 0x1p20f, kMagic = 0x1.8p23f;
-  const auto one = [](float v, float s, int z) {
-    float q = v / s;
-    q = q == q ? q : 0.0f;
-    q = q < kFar ? q : kFar;
-    q = q > -kFar ? q : -kFar;
-    int i = int((q + kMagic) - kMagic) + z;
-    i = i > kLow ? i : kLow;
-    return Int(i < kLow + 255 ? i : kLow + 255);
-  };
+  q = q == q ? q : 0.0f;
+  q = q < kFar ? q : kFar;
+  q = q > -kFar ? q : -kFar;
+  int i = int((q + kMagic) - kMagic) + z;
+  i = i > kLow ? i : kLow;
+  return Int(i < kLow + 255 ? i : kLow + 255);
+}
+
+// Loops over an 8-bit type, with the scale and zero point fixed outside or walking along: each is a
+// plain loop that the compiler turns into vectors.
+template <class Int>
+void requantize(const int32_t* c, Int* y, size_t n, const float* ratio, size_t step, int32_t zero) {
+  if (step == 0) {
+    const float r = *ratio;
+    for (size_t i = 0; i < n; ++i) y[i] = saturated<Int>(float(c[i]) * r, zero);
+  } else {
+    for (size_t i = 0; i < n; ++i) y[i] = saturated<Int>(float(c[i]) * ratio[i], zero);
+  }
+}
+
+template <class Int>
+void quantize(const float* x, Int* y, size_t n, const float* scale, const Int* zero, size_t step) {
   if (step == 0) {
     const float s = *scale;
     const int z = zero != nullptr ? *zero : 0;
-    for (size_t i = 0; i < n; ++i) y[i] = one(x[i], s, z);
+    for (size_t i = 0; i < n; ++i) y[i] = saturated<Int>(x[i] / s, z);
   } else if (zero != nullptr) {
-    for (size_t i = 0; i < n; ++i) y[i] = one(x[i], scale[i], zero[i]);
+    for (size_t i = 0; i < n; ++i) y[i] = saturated<Int>(x[i] / scale[i], zero[i]);
   } else {
-    for (size_t i = 0; i < n; ++i) y[i] = one(x[i], scale[i], 0);
+    for (size_t i = 0; i < n; ++i) y[i] = saturated<Int>(x[i] / scale[i], 0);
   }
 }
 
@@ -146,6 +158,15 @@ void dequantize_4_f16(const uint8_t* x, uint16_t* y, size_t n, const uint16_t* s
     y[i + 1] = halves[x[i / 2] >> 4];
   }
   if (i < n) y[i] = halves[x[i / 2] & 15];
+}
+
+void requantize_32_8(const int32_t* c, uint8_t* y, size_t n, const float* ratio, size_t step,
+                     int32_t zero, bool is_signed) {
+  if (is_signed) {
+    requantize(c, reinterpret_cast<int8_t*>(y), n, ratio, step, zero);
+  } else {
+    requantize(c, y, n, ratio, step, zero);
+  }
 }
 
 void range_f32(const float* x, size_t n, float* least, float* most) {

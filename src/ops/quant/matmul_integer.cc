@@ -1,6 +1,6 @@
 // MatMulInteger.
 #include "ops/list.h"
-#include "ops/quant/integer_product.h"
+#include "ops/quant/integer_sums.h"
 
 namespace sdx::ops {
 namespace {
@@ -50,6 +50,46 @@ Status reference(const MatMulInteger&, Args& args) {
   return ok();
 }
 
+template <bool kPacked>
+bool fits(const MatMulInteger&, const Call& call) {
+  return !kPacked || can_pack(call.in[1]);
+}
+
+template <bool kPacked>
+size_t scratch(const MatMulInteger&, const Call& call) {
+  return sums_scratch(call.in[0], call.in[1], kPacked, call.threads);
+}
+
+std::shared_ptr<const void> pack(const MatMulInteger&, const Call& call, Pool& pool) {
+  return pack_right(call.in[1], pool);
+}
+
+Status run(const MatMulInteger&, Args& args) {
+  SDX_ASSIGN(const ProductSizes p, product_sizes(args.in(0).dims, args.in(1).dims));
+  IntegerSums s{args.in(0),         args.in(1), {}, {}, args.packed, args.out().data<int32_t>(),
+                args.scratch.data()};
+  if (args.has(2)) {
+    s.a_zero = args.in(2);
+    SDX_TRY(per_line(s.a_zero, p.m, p.a, "a_zero_point"));
+  }
+  if (args.has(3)) {
+    s.b_zero = args.in(3);
+    SDX_TRY(per_line(s.b_zero, p.n, p.b, "b_zero_point"));
+  }
+  integer_sums(s, p, *args.pool);
+  return ok();
+}
+
+constexpr Kernel<MatMulInteger> kKernels[] = {
+    {.name = "gemm_int8_packed",
+     .fits = fits<true>,
+     .run = run,
+     .scratch = scratch<true>,
+     .pack = pack,
+     .packs = 1 << 1},
+    {.name = "gemm_int8", .fits = fits<false>, .run = run, .scratch = scratch<false>},
+};
+
 std::vector<Case> cases() {
   return {
       {.name = "each_row_and_column_has_a_zero_point",
@@ -79,6 +119,7 @@ constexpr OpOf<MatMulInteger> kMatMulInteger{
     .read = read,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = cases,
     .multiply_adds = multiply_adds,
 };

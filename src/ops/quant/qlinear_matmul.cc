@@ -1,6 +1,7 @@
 // QLinearMatMul.
+#include "kernel/quant/quant.h"
 #include "ops/list.h"
-#include "ops/quant/integer_product.h"
+#include "ops/quant/integer_sums.h"
 #include "ops/quant/saturate.h"
 
 namespace sdx::ops {
@@ -80,6 +81,77 @@ Status reference(const QLinearMatMul&, Args& args) {
   return ok();
 }
 
+// Integers with one ratio for all, or one per column.
+template <bool kPacked>
+bool fits(const QLinearMatMul&, const Call& call) {
+  const Facts& in = call.in;
+  for (const size_t i : {0, 3, 7}) {
+    if (in[i].type != DType::i8 && in[i].type != DType::u8) return false;
+  }
+  for (const size_t i : {1, 4, 6}) {
+    if (in[i].type != DType::f32) return false;
+  }
+  for (const size_t i : {1, 4, 6, 7}) {
+    if (!in[i].is_concrete()) return false;
+    const auto count = element_count(in[i].dims());
+    const bool per_column =
+        i == 4 && in[3].rank() >= 2 && in[3].dim(in[3].rank() - 1) == Dim(int64_t(*count));
+    if (*count != 1 && !per_column) return false;
+  }
+  return !kPacked || can_pack(in[3]);
+}
+
+size_t output_bytes(size_t count) { return (count * 4 + kAlignment - 1) / kAlignment * kAlignment; }
+
+template <bool kPacked>
+size_t scratch(const QLinearMatMul&, const Call& call) {
+  const auto count = element_count(call.out[0].dims());
+  const size_t ratios = size_t(call.in[4].rank() == 0 ? 1 : call.in[3].dims().back());
+  return output_bytes(*count) + output_bytes(ratios) +
+         sums_scratch(call.in[0], call.in[3], kPacked, call.threads);
+}
+
+std::shared_ptr<const void> pack(const QLinearMatMul&, const Call& call, Pool& pool) {
+  return pack_right(call.in[3], pool);
+}
+
+Status run(const QLinearMatMul&, Args& args) {
+  SDX_ASSIGN(const ProductSizes p, product_sizes(args.in(0).dims, args.in(3).dims));
+  SDX_TRY(per_line(args.in(2), p.m, p.a, "a_zero_point"));
+  SDX_TRY(per_line(args.in(5), p.n, p.b, "b_zero_point"));
+  const View& y = args.out();
+  auto* sums = reinterpret_cast<int32_t*>(args.scratch.data());
+  auto* ratio = reinterpret_cast<float*>(args.scratch.data() + output_bytes(y.count));
+  const View& b_scale = args.in(4);
+  for (size_t i = 0; i < b_scale.count; ++i) {
+    ratio[i] = *args.in(1).data<float>() * b_scale.data<float>()[i] / *args.in(6).data<float>();
+  }
+  integer_sums({args.in(0), args.in(3), args.in(2), args.in(5), args.packed, sums,
+                args.scratch.data() + output_bytes(y.count) + output_bytes(b_scale.count)},
+               p, *args.pool);
+  const auto requantize = SDX_PICK(requantize_32_8, args.isa);
+  const size_t step = b_scale.count > 1 ? 1 : 0;
+  const int32_t zero = int_at(args.in(7), 0);
+  const size_t rows = p.batches * p.m;
+  args.pool->parallel(rows, 16384 / (p.n + 1) + 1, [&](size_t begin, size_t end, int) {
+    for (size_t row = begin; row < end; ++row) {
+      requantize(sums + row * p.n, y.data<uint8_t>() + row * p.n, p.n, ratio, step, zero,
+                 y.type == DType::i8);
+    }
+  });
+  return ok();
+}
+
+constexpr Kernel<QLinearMatMul> kKernels[] = {
+    {.name = "qlinear_gemm_int8_packed",
+     .fits = fits<true>,
+     .run = run,
+     .scratch = scratch<true>,
+     .pack = pack,
+     .packs = 1 << 3},
+    {.name = "qlinear_gemm_int8", .fits = fits<false>, .run = run, .scratch = scratch<false>},
+};
+
 std::vector<Case> cases() {
   return {{.name = "rounds_half_to_even_then_adds_the_zero_point",
            .opset = 10,
@@ -98,6 +170,7 @@ constexpr OpOf<QLinearMatMul> kQLinearMatMul{
     .read = read,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = cases,
 };
 
