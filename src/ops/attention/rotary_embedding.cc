@@ -1,4 +1,6 @@
 // RotaryEmbedding.
+#include <algorithm>
+
 #include "ops/attention/heads.h"
 #include "ops/list.h"
 
