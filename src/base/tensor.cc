@@ -71,6 +71,22 @@ Tensor Tensor::reshaped(Dims dims) const {
   return tensor;
 }
 
+Tensor Tensor::part(size_t offset, Dims dims) const {
+  Tensor tensor = over(type_, std::move(dims), owner_, static_cast<const std::byte*>(data_) + offset);
+  assert(offset + tensor.bytes() <= bytes());
+  return tensor;
+}
+
+Tensor Tensor::copy() const {
+  Tensor tensor = make(type_, dims_);
+  if (type_ == DType::string) {
+    std::copy(data<std::string>(), data<std::string>() + count_, tensor.data<std::string>());
+  } else {
+    std::memcpy(tensor.raw(), data_, bytes());
+  }
+  return tensor;
+}
+
 bool Tensor::operator==(const Tensor& other) const {
   if (type_ != other.type_ || dims_ != other.dims_) return false;
   if (type_ == DType::string) {

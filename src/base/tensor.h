@@ -65,6 +65,10 @@ class Tensor {
 
   // The same elements under other dimensions of equal count.
   Tensor reshaped(Dims dims) const;
+  // `dims` elements that start at byte `offset`; shares the memory.
+  Tensor part(size_t offset, Dims dims) const;
+  // The same with memory of its own.
+  Tensor copy() const;
   // Same type, dimensions and bytes (NaNs compare by bits, strings by value).
   bool operator==(const Tensor&) const;
 

@@ -1,0 +1,36 @@
+// What the commands share: options that several take, models and inputs from files, errors for people.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "api/engine.h"
+
+namespace sdx::cli {
+
+// Exit codes: 0 done, 1 the model or a test is wrong, 2 something could not be read or was asked for wrongly.
+inline constexpr int kOk = 0, kWrong = 1, kUnreadable = 2;
+
+// --threads, --isa, --optimize, --numerics.
+struct EngineFlags {
+  int threads = 0;
+  std::string isa = "native", optimize = "on", numerics = "standard";
+  void add_to(CLI::App& app);
+  Result<CompileOptions> options() const;
+};
+
+// Each command adds itself to the program and answers with its exit code when chosen.
+struct Command {
+  CLI::App* app;
+  std::function<int()> run;
+};
+Command test_command(CLI::App& program);
+Command run_command(CLI::App& program);
+
+// Prints "error[...]: ..." to stderr.
+int report(const Error& error, int code = kUnreadable);
+
+}  // namespace sdx::cli

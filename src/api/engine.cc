@@ -1,0 +1,31 @@
+#include "api/engine.h"
+
+#include "rewrite/rewrite.h"
+
+namespace sdx {
+
+Result<typed::Graph> type(std::shared_ptr<const model::Model> model, const CompileOptions& options) {
+  const std::string path = model->path;
+  Result<typed::Graph> graph = infer::type_model(std::move(model), {.set = options.set});
+  if (!graph) return std::move(graph).error().in(path);
+  return graph;
+}
+
+Result<std::shared_ptr<const run::Compiled>> compile(std::shared_ptr<const model::Model> model,
+                                                     const CompileOptions& options) {
+  SDX_ASSIGN(const typed::Graph graph, type(std::move(model), options));
+  return compile(graph, options);
+}
+
+Result<std::shared_ptr<const run::Compiled>> compile(const typed::Graph& graph, const CompileOptions& options) {
+  auto pool = std::make_shared<Pool>(options.threads);
+  const plan::Options planning{.isa = options.isa, .threads = pool->threads(), .reference = options.reference};
+  typed::Graph ready = graph.without_dead();
+  if (options.optimize) {
+    SDX_ASSIGN(ready, rewrite::optimize(ready));
+  }
+  return std::shared_ptr<const run::Compiled>(
+      std::make_shared<run::Compiled>(std::move(ready), planning, std::move(pool)));
+}
+
+}  // namespace sdx

@@ -1,0 +1,254 @@
+#include "plan/memory.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace sdx::plan {
+
+using typed::Graph;
+using typed::Outlet;
+
+size_t assign_offsets(std::vector<Block>& blocks) {
+  std::vector<size_t> order(blocks.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  // Large blocks first, each at the lowest gap among those placed that live at the same time.
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return blocks[a].bytes > blocks[b].bytes; });
+  std::vector<size_t> placed;
+  size_t total = 0;
+  for (const size_t i : order) {
+    Block& block = blocks[i];
+    if (block.bytes == 0) continue;
+    std::vector<std::pair<size_t, size_t>> taken;  // [begin, end)
+    for (const size_t j : placed) {
+      if (blocks[j].first <= block.last && block.first <= blocks[j].last) {
+        taken.emplace_back(blocks[j].offset, blocks[j].offset + blocks[j].bytes);
+      }
+    }
+    std::sort(taken.begin(), taken.end());
+    size_t at = 0, best = SIZE_MAX, best_gap = SIZE_MAX;
+    for (const auto& [begin, end] : taken) {
+      if (begin > at && begin - at >= block.bytes && begin - at < best_gap) {
+        best = at;
+        best_gap = begin - at;
+      }
+      at = std::max(at, end);
+    }
+    block.offset = best != SIZE_MAX ? best : at;
+    total = std::max(total, block.offset + block.bytes);
+    placed.push_back(i);
+  }
+  return total;
+}
+
+namespace {
+
+constexpr size_t kNever = SIZE_MAX;
+
+size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+size_t bytes_of(const Fact& fact) {
+  return fact.is_concrete() ? bytes_for(fact.type, *element_count(fact.dims())) : 0;
+}
+
+// A piece of memory that one or more wires share.
+struct Root {
+  Place::Kind kind;
+  uint32_t index = 0;    // of an input, constant or output
+  size_t bytes = 0;
+  size_t first = 0;      // step that writes it
+  size_t last = 0;       // last step that reads it; kNever: a graph output
+};
+
+class Placer {
+ public:
+  explicit Placer(Plan& plan) : plan_(plan), graph_(plan.graph) {}
+
+  void run() {
+    find_readers();
+    wires_.resize(graph_.size());
+    for (uint32_t id = 0; id < graph_.size(); ++id) wires_[id].resize(graph_.node(id).outputs.size());
+    for (size_t i = 0; i < graph_.inputs().size(); ++i) fixed(graph_.inputs()[i], Place::Kind::input, uint32_t(i));
+    for (uint32_t id = 0; id < graph_.size(); ++id) {
+      if (graph_.node(id).kind == typed::Node::Kind::constant) fixed({id, 0}, Place::Kind::constant, id);
+    }
+    std::vector<Step> kept;
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      if (!place_step(s)) kept.push_back(std::move(plan_.steps[s]));
+    }
+    place_outputs();
+    assign(kept);
+    plan_.steps = std::move(kept);
+  }
+
+ private:
+  struct Wire {
+    size_t root = SIZE_MAX;
+    size_t offset = 0;
+  };
+
+  Wire& wire(Outlet outlet) { return wires_[outlet.node][outlet.slot]; }
+
+  // For each wire the last step that reads it.
+  void find_readers() {
+    last_read_.resize(graph_.size());
+    for (uint32_t id = 0; id < graph_.size(); ++id) last_read_[id].resize(graph_.node(id).outputs.size(), 0);
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      step_of_[plan_.steps[s].node] = s;
+      for (const Outlet input : graph_.node(plan_.steps[s].node).inputs) {
+        if (input.present()) last_read_[input.node][input.slot] = s;
+      }
+    }
+    for (const typed::Output& output : graph_.outputs()) {
+      last_read_[output.outlet.node][output.outlet.slot] = kNever;
+    }
+  }
+  size_t last_read(Outlet outlet) const { return last_read_[outlet.node][outlet.slot]; }
+
+  void fixed(Outlet outlet, Place::Kind kind, uint32_t index) {
+    wire(outlet) = {roots_.size(), 0};
+    roots_.push_back({kind, index, bytes_of(graph_.fact(outlet)), 0, kNever});
+  }
+  void share(Outlet outlet, size_t root, size_t offset) {
+    wire(outlet) = {root, offset};
+    roots_[root].last = std::max(roots_[root].last, last_read(outlet));
+  }
+
+  // Gives the step's outputs their memory. True if the step is a view and need not run.
+  bool place_step(size_t s) {
+    Step& step = plan_.steps[s];
+    const typed::Node& node = graph_.node(step.node);
+    if (step.late) {
+      for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) {
+        wire({step.node, slot}) = {roots_.size(), 0};
+        roots_.push_back({Place::Kind::late, 0, 0, s, kNever});
+      }
+      return false;
+    }
+    if (is_view(step, node)) return true;
+    for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) {
+      const Outlet out{step.node, slot};
+      if (!graph_.fact(out).present()) continue;
+      if (slot == 0 && node.op().inplace && take_over_input(s, node)) continue;
+      wire(out) = {roots_.size(), 0};
+      roots_.push_back({Place::Kind::arena, 0, bytes_of(graph_.fact(out)), s, std::max(s, last_read(out))});
+    }
+    return false;
+  }
+
+  bool is_view(const Step& step, const typed::Node& node) {
+    const Op& op = node.op();
+    if (op.alias == nullptr || node.inputs.empty() || !node.inputs[0].present()) return false;
+    const Wire from = wire(node.inputs[0]);
+    if (roots_[from.root].kind == Place::Kind::late || graph_.fact(node.inputs[0]).type == DType::string) return false;
+    Facts in;
+    for (const Outlet input : node.inputs) in.push_back(graph_.fact(input));
+    const Call call{in, node.outputs, plan_.options.isa, plan_.options.threads};
+    std::vector<size_t> offsets;
+    for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
+      if (!node.outputs[slot].present()) {
+        offsets.push_back(0);
+        continue;
+      }
+      const std::optional<size_t> offset = op.alias(node.resolved.get(), call, slot);
+      if (!offset) return false;
+      offsets.push_back(*offset);
+    }
+    for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) {
+      if (node.outputs[slot].present()) share({step.node, slot}, from.root, from.offset + offsets[slot]);
+    }
+    return true;
+  }
+
+  // Element-wise: output 0 may use the memory of an input of its size that nobody reads later.
+  bool take_over_input(size_t s, const typed::Node& node) {
+    const Fact& out = node.outputs[0];
+    for (const Outlet input : node.inputs) {
+      if (!input.present()) continue;
+      const Wire from = wire(input);
+      const Root& root = roots_[from.root];
+      const Fact& fact = graph_.fact(input);
+      if (root.kind != Place::Kind::arena || root.last != s || from.offset != 0) continue;
+      if (fact.type != out.type || root.bytes != bytes_of(out) || fact.dims() != out.dims()) continue;
+      // The same memory read through another input, at other elements, would be overwritten too early.
+      const auto reads_root = [&](Outlet other) { return other.present() && wire(other).root == from.root; };
+      const auto readers = std::count_if(node.inputs.begin(), node.inputs.end(), reads_root);
+      const auto same = std::count(node.inputs.begin(), node.inputs.end(), input);
+      if (readers != same) continue;
+      share({plan_.steps[s].node, 0}, from.root, 0);
+      return true;
+    }
+    return false;
+  }
+
+  // A wire that owns its memory is computed straight into the caller's buffer; others are copied at the end.
+  void place_outputs() {
+    plan_.copied_outputs.resize(graph_.outputs().size());
+    for (size_t i = 0; i < graph_.outputs().size(); ++i) {
+      const Outlet outlet = graph_.outputs()[i].outlet;
+      const Wire from = wire(outlet);
+      Root& root = roots_[from.root];
+      const Fact& fact = graph_.fact(outlet);
+      if (root.kind == Place::Kind::arena && from.offset == 0 && root.bytes == bytes_of(fact)) {
+        root.kind = Place::Kind::output;
+        root.index = uint32_t(i);
+      } else {
+        copied_.push_back(i);
+      }
+    }
+  }
+
+  void assign(std::vector<Step>& steps) {
+    const size_t end = plan_.steps.size();
+    std::vector<Block> blocks;
+    std::vector<size_t> block_of(roots_.size(), SIZE_MAX);
+    for (size_t r = 0; r < roots_.size(); ++r) {
+      if (roots_[r].kind != Place::Kind::arena) continue;
+      block_of[r] = blocks.size();
+      blocks.push_back({aligned(roots_[r].bytes), roots_[r].first, std::min(roots_[r].last, end)});
+    }
+    const size_t scratch = blocks.size();
+    for (const Step& step : steps) {
+      const size_t s = step_of_[step.node];
+      blocks.push_back({aligned(step.scratch_bytes), s, s});
+    }
+    plan_.arena_bytes = assign_offsets(blocks);
+    plan_.live_bytes = 0;
+    for (size_t s = 0; s <= end; ++s) {
+      size_t live = 0;
+      for (const Block& block : blocks) live += block.first <= s && s <= block.last ? block.bytes : 0;
+      plan_.live_bytes = std::max(plan_.live_bytes, live);
+    }
+    for (size_t i = 0; i < steps.size(); ++i) steps[i].scratch_offset = blocks[scratch + i].offset;
+
+    plan_.places.resize(graph_.size());
+    for (uint32_t id = 0; id < graph_.size(); ++id) {
+      for (uint32_t slot = 0; slot < wires_[id].size(); ++slot) {
+        Place place;
+        if (const Wire& w = wires_[id][slot]; w.root != SIZE_MAX) {
+          const Root& root = roots_[w.root];
+          place = {root.kind, root.index, w.offset};
+          if (root.kind == Place::Kind::arena) place.offset += blocks[block_of[w.root]].offset;
+        }
+        plan_.places[id].push_back(place);
+      }
+    }
+    for (const size_t i : copied_) {
+      const Outlet outlet = graph_.outputs()[i].outlet;
+      plan_.copied_outputs[i] = plan_.places[outlet.node][outlet.slot];
+    }
+  }
+
+  Plan& plan_;
+  const Graph& graph_;
+  std::vector<Root> roots_;
+  std::vector<std::vector<Wire>> wires_;
+  std::vector<std::vector<size_t>> last_read_;
+  std::map<uint32_t, size_t> step_of_;
+  std::vector<size_t> copied_;
+};
+
+}  // namespace
+
+void place_wires(Plan& plan) { Placer(plan).run(); }
+
+}  // namespace sdx::plan

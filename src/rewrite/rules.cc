@@ -1,0 +1,7 @@
+#include "rewrite/rules.h"
+
+namespace sdx::rewrite {
+
+std::span<const Rule> rules() { return {}; }
+
+}  // namespace sdx::rewrite
