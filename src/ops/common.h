@@ -1,6 +1,8 @@
 // What the operators' files share: element types as template arguments, and small pieces of inference.
 #pragma once
 
+#include <algorithm>
+#include <cassert>
 #include <limits>
 
 #include "op/op.h"
@@ -72,6 +74,13 @@ inline Fact like(const Fact& fact, DType type) {
   Fact result = like(fact);
   result.type = type;
   return result;
+}
+
+// Output i as planned, or, where only the run tells its shape, made with these dimensions.
+inline Result<View> output(Args& args, size_t i, Dims dims) {
+  if (!args.out(i).present()) return args.make(i, std::move(dims));
+  assert(std::equal(dims.begin(), dims.end(), args.out(i).dims.begin(), args.out(i).dims.end()));
+  return args.out(i);
 }
 
 // A shape as [outer, size of axis, inner].

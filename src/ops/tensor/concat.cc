@@ -1,0 +1,101 @@
+// Concat.
+#include "ops/list.h"
+#include "ops/tensor/ints.h"
+#include "ops/tensor/strided_copy.h"
+#include "ops/tensor/track.h"
+
+namespace sdx::ops {
+namespace {
+
+struct Concat {
+  int64_t axis;
+};
+
+constexpr Version kHistory[] = {
+    {1, "(inputs...: T) -> (concat_result: T) {axis: int} T in floats"},
+    {4, "{axis!: int} T += ints uints bool c128 c64 string"},
+    {11, ""},  // axis may be negative
+    {13, "T += bf16"},
+};
+
+Result<Concat> read(const Node& node, const Facts&) { return Concat{node.i_or("axis", 1)}; }
+
+Status reference(const Concat& a, Args& args) {
+  const View& y = args.out();
+  SDX_ASSIGN(const size_t axis, resolve_axis(a.axis, y.rank()));
+  const AxisSplit whole = split_at(y.dims, axis);
+  int64_t start = 0;
+  for (const View& x : args.ins) {
+    const int64_t row = x.dims[axis] * int64_t(whole.inner);
+    Loops loops;
+    loops.add(int64_t(whole.outer), row, int64_t(whole.size * whole.inner));
+    loops.add(row, 1, 1);
+    strided_copy(loops, x.type, x.raw, 0, y.raw, start, args.pool);
+    start += row;
+  }
+  return ok();
+}
+
+Result<Facts> infer(const Concat& a, const Facts& in) {
+  const auto ranked =
+      std::find_if(in.begin(), in.end(), [](const Fact& fact) { return fact.has_rank(); });
+  if (ranked == in.end()) return Facts{Fact::tensor(in[0].type)};
+  SDX_ASSIGN(const size_t axis, resolve_axis(a.axis, ranked->rank()));
+  Shape shape = *ranked->shape;
+  Dim total = 0;
+  bool all_known = true;
+  for (const Fact& fact : in) {
+    if (!fact.has_rank()) {
+      all_known = false;
+      continue;
+    }
+    if (fact.rank() != shape.size()) {
+      return fail("SDX-T0202", "inputs of ranks {} and {} cannot be joined: {} and {}",
+                  shape.size(), fact.rank(), ranked->text(), fact.text());
+    }
+    total = total + fact.dim(axis);
+    for (size_t i = 0; i < shape.size(); ++i) {
+      if (i == axis || shape[i] == fact.dim(i) || !fact.dim(i).is_const()) continue;
+      if (shape[i].is_const()) {
+        return fail("SDX-T0202",
+                    "inputs cannot be joined along axis {}: dimension {} is {} against {}", axis, i,
+                    shape[i].value(), fact.dim(i).value());
+      }
+      shape[i] = fact.dim(i);
+    }
+  }
+  shape[axis] = all_known ? total : Dim::unknown();
+  Facts out{Fact::tensor(in[0].type, std::move(shape))};
+  if (in.size() <= 32) track(a, reference, ~DataInputs{0}, in, out);
+  return out;
+}
+
+std::vector<Case> cases() {
+  return {{.name = "opset1_joins_columns_by_default",
+           .opset = 1,
+           .attrs = {},
+           .inputs = {Tensor::of<float>({2, 1}, {1, 2}), Tensor::of<float>({2, 2}, {3, 4, 5, 6})},
+           .expected = {Tensor::of<float>({2, 3}, {1, 3, 4, 2, 5, 6})}},
+          {.name = "of_strings",
+           .opset = 13,
+           .attrs = {{"axis", int64_t{-1}}},
+           .inputs = {Tensor::of<std::string>({1}, {"a"}), Tensor::of<std::string>({0}, {}),
+                      Tensor::of<std::string>({1}, {"b"})},
+           .expected = {Tensor::of<std::string>({2}, {"a", "b"})}}};
+}
+
+constexpr OpOf<Concat> kConcat{
+    .name = "Concat",
+    .doc = "Tensors joined along an axis.",
+    .history = kHistory,
+    .read = read,
+    .infer = infer,
+    .reference = reference,
+    .cases = cases,
+};
+
+}  // namespace
+
+const Op concat = erase<kConcat>();
+
+}  // namespace sdx::ops

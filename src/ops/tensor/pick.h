@@ -1,0 +1,95 @@
+// Reading indices: checked once for the whole tensor, so that the loops that follow cannot leave
+// their arrays.
+#pragma once
+
+#include <cstring>
+
+#include "ops/common.h"
+#include "ops/tensor/small_ints.h"
+
+namespace sdx {
+
+inline int64_t raw_index(const View& indices, size_t i) {
+  return indices.type == DType::i32 ? indices.data<int32_t>()[i] : indices.data<int64_t>()[i];
+}
+// Index i in [0, size), negative ones counted from the end.
+inline int64_t index_at(const View& indices, size_t i, int64_t size) {
+  const int64_t index = raw_index(indices, i);
+  return index < 0 ? index + size : index;
+}
+
+inline Error index_out_of_range(int64_t index, size_t axis, int64_t size) {
+  return fail("SDX-R0101", "index {} is out of range for axis {} of size {}", index, axis, size);
+}
+
+inline Status check_indices(const View& indices, int64_t size, size_t axis) {
+  for (size_t i = 0; i < indices.count; ++i) {
+    const int64_t index = raw_index(indices, i);
+    if (index < -size || index >= size) return index_out_of_range(index, axis, size);
+  }
+  return ok();
+}
+
+// Tuples in the last axis of `indices`, for the axes of `dims` from `first` on.
+inline Status check_tuples(const View& indices, std::span<const int64_t> dims, size_t first) {
+  const size_t depth = size_t(indices.dims.back());
+  for (size_t i = 0; i < indices.count; ++i) {
+    const size_t axis = first + i % depth;
+    const int64_t index = raw_index(indices, i);
+    if (index < -dims[axis] || index >= dims[axis])
+      return index_out_of_range(index, axis, dims[axis]);
+  }
+  return ok();
+}
+
+// Where tuple i points, counted in slices after the indexed axes.
+inline size_t tuple_position(const View& indices, size_t i, size_t depth,
+                             std::span<const int64_t> dims, size_t first) {
+  size_t position = 0;
+  for (size_t k = 0; k < depth; ++k) {
+    position = position * size_t(dims[first + k]) +
+               size_t(index_at(indices, i * depth + k, dims[first + k]));
+  }
+  return position;
+}
+
+// The position in a tensor of these dims that element i of `indices` means: its own, but for the
+// index along `axis`.
+inline size_t element_position(const View& indices, size_t i, size_t axis,
+                               std::span<const int64_t> dims, const SmallInts& strides) {
+  size_t position = size_t(index_at(indices, i, dims[axis]) * strides[axis]);
+  for (size_t k = indices.rank(), rest = i; k-- > 0; rest /= size_t(indices.dims[k])) {
+    if (k != axis) position += rest % size_t(indices.dims[k]) * size_t(strides[k]);
+  }
+  return position;
+}
+
+// `count` elements, one after the other.
+inline void copy_row(DType type, const void* from, size_t from_at, void* to, size_t to_at,
+                     size_t count) {
+  if (type == DType::string) {
+    std::copy_n(static_cast<const std::string*>(from) + from_at, count,
+                static_cast<std::string*>(to) + to_at);
+  } else if (is_packed(type)) {
+    for (size_t i = 0; i < count; ++i)
+      set_bits(type, to, to_at + i, get_bits(type, from, from_at + i));
+  } else {
+    const size_t bytes = bits(type) / 8;
+    std::memcpy(static_cast<std::byte*>(to) + to_at * bytes,
+                static_cast<const std::byte*>(from) + from_at * bytes, count * bytes);
+  }
+}
+
+// body(begin, end) over rows of `inner` elements, by several threads where elements do not share
+// bytes.
+template <class Body>
+void share_rows(Pool* pool, size_t rows, size_t inner, DType type, Body&& body) {
+  if (rows == 0 || inner == 0) return;
+  const size_t bytes = std::max<size_t>(1, inner * std::max<size_t>(1, bits(type) / 8));
+  const size_t grain = std::max<size_t>(1, 65536 / bytes);
+  if (pool == nullptr || type == DType::string || is_packed(type) || rows <= grain)
+    return body(0, rows);
+  pool->parallel(rows, grain, [&](size_t begin, size_t end, int) { body(begin, end); });
+}
+
+}  // namespace sdx

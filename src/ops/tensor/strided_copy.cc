@@ -1,0 +1,287 @@
+#include "ops/tensor/strided_copy.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "base/elem.h"
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace sdx {
+
+void Loops::add(int64_t n, int64_t from, int64_t to) {
+  if (n <= 0) empty_ = true;
+  if (n <= 1 || empty_) return;
+  if (rank_ > 0) {
+    Loop& outer = loops_[rank_ - 1];
+    if (outer.from == n * from && outer.to == n * to) {
+      outer = {outer.n * size_t(n), from, to};
+      return;
+    }
+  }
+  if (rank_ == loops_.size()) {
+    empty_ = true;
+    return;
+  }
+  loops_[rank_++] = {size_t(n), from, to};
+}
+
+namespace {
+
+struct Bytes16 {
+  uint64_t half[2];
+};
+
+// A piece of work below this size is not worth another thread.
+constexpr size_t kGrainBytes = size_t{1} << 16;
+
+// Steps through the outer loops in order, keeping both positions.
+class Odometer {
+ public:
+  Odometer(std::span<const Loops::Loop> loops, size_t index) : loops_(loops) {
+    for (size_t i = loops.size(); i-- > 0; index /= loops[i].n) {
+      at_[i] = index % loops[i].n;
+      from += int64_t(at_[i]) * loops[i].from;
+      to += int64_t(at_[i]) * loops[i].to;
+    }
+  }
+  void next() {
+    for (size_t i = loops_.size(); i-- > 0;) {
+      from += loops_[i].from;
+      to += loops_[i].to;
+      if (++at_[i] < loops_[i].n) return;
+      from -= int64_t(loops_[i].n) * loops_[i].from;
+      to -= int64_t(loops_[i].n) * loops_[i].to;
+      at_[i] = 0;
+    }
+  }
+  int64_t from = 0, to = 0;
+
+ private:
+  std::span<const Loops::Loop> loops_;
+  std::array<size_t, 48> at_;
+};
+
+size_t iterations(std::span<const Loops::Loop> loops) {
+  size_t n = 1;
+  for (const Loops::Loop& loop : loops) n *= loop.n;
+  return n;
+}
+
+template <class Body>
+void share(Pool* pool, size_t n, size_t bytes_each, Body&& body) {
+  const size_t grain = std::max<size_t>(1, kGrainBytes / std::max<size_t>(1, bytes_each));
+  if (pool == nullptr || n <= grain) return body(0, n, 0);
+  pool->parallel(n, grain, body);
+}
+
+// Rows that are contiguous on both sides.
+template <class T>
+void copy_runs(std::span<const Loops::Loop> outer, size_t run, const T* from, T* to, Pool* pool) {
+  if (outer.empty()) {
+    share(pool, run, sizeof(T), [&](size_t begin, size_t end, int) {
+      std::memcpy(to + begin, from + begin, (end - begin) * sizeof(T));
+    });
+    return;
+  }
+  share(pool, iterations(outer), run * sizeof(T), [&](size_t begin, size_t end, int) {
+    Odometer at(outer, begin);
+    for (size_t i = begin; i < end; ++i, at.next()) {
+      // A call of memcpy costs more than a few moves.
+      if (run * sizeof(T) <= 32) {
+        for (size_t j = 0; j < run; ++j) to[at.to + int64_t(j)] = from[at.from + int64_t(j)];
+      } else {
+        std::memcpy(to + at.to, from + at.from, run * sizeof(T));
+      }
+    }
+  });
+}
+
+// to[r * to_row + c] = from[r + c * from_column] for an R x C tile.
+template <class T>
+void transpose_tile(const T* from, int64_t from_column, T* to, int64_t to_row, size_t rows,
+                    size_t columns) {
+  for (size_t r = 0; r < rows; ++r) {
+    for (size_t c = 0; c < columns; ++c)
+      to[int64_t(r) * to_row + int64_t(c)] = from[int64_t(c) * from_column + int64_t(r)];
+  }
+}
+
+#if defined(__SSE2__)
+void transpose_4x4(const uint32_t* from, int64_t from_column, uint32_t* to, int64_t to_row) {
+  __m128 a = _mm_loadu_ps(reinterpret_cast<const float*>(from));
+  __m128 b = _mm_loadu_ps(reinterpret_cast<const float*>(from + from_column));
+  __m128 c = _mm_loadu_ps(reinterpret_cast<const float*>(from + 2 * from_column));
+  __m128 d = _mm_loadu_ps(reinterpret_cast<const float*>(from + 3 * from_column));
+  _MM_TRANSPOSE4_PS(a, b, c, d);
+  _mm_storeu_ps(reinterpret_cast<float*>(to), a);
+  _mm_storeu_ps(reinterpret_cast<float*>(to + to_row), b);
+  _mm_storeu_ps(reinterpret_cast<float*>(to + 2 * to_row), c);
+  _mm_storeu_ps(reinterpret_cast<float*>(to + 3 * to_row), d);
+}
+
+void transpose_tile(const uint32_t* from, int64_t from_column, uint32_t* to, int64_t to_row,
+                    size_t rows, size_t columns) {
+  const size_t whole_rows = rows & ~size_t{3}, whole_columns = columns & ~size_t{3};
+  for (size_t r = 0; r < whole_rows; r += 4) {
+    for (size_t c = 0; c < whole_columns; c += 4) {
+      transpose_4x4(from + int64_t(c) * from_column + int64_t(r), from_column,
+                    to + int64_t(r) * to_row + int64_t(c), to_row);
+    }
+  }
+  transpose_tile<uint32_t>(from + int64_t(whole_columns) * from_column, from_column,
+                           to + whole_columns, to_row, whole_rows, columns - whole_columns);
+  transpose_tile<uint32_t>(from + whole_rows, from_column, to + int64_t(whole_rows) * to_row,
+                           to_row, rows - whole_rows, columns);
+}
+#endif
+
+// The innermost loop writes contiguously, loop `j` reads contiguously: tiles keep both sides' lines
+// in the cache.
+template <class T>
+void copy_transposed(std::span<const Loops::Loop> loops, size_t j, const T* from, T* to,
+                     Pool* pool) {
+  constexpr size_t kTile = 64 / sizeof(T) >= 16 ? 64 / sizeof(T) : 16;
+  const Loops::Loop column = loops.back(), row = loops[j];
+  std::array<Loops::Loop, 48> outer;
+  size_t outers = 0;
+  for (size_t i = 0; i + 1 < loops.size(); ++i) {
+    if (i != j) outer[outers++] = loops[i];
+  }
+  const size_t bands = (row.n + kTile - 1) / kTile;
+  outer[outers++] = {bands, int64_t(kTile), int64_t(kTile) * row.to};
+  const std::span<const Loops::Loop> nest(outer.data(), outers);
+  share(pool, iterations(nest), kTile * column.n * sizeof(T), [&](size_t begin, size_t end, int) {
+    Odometer at(nest, begin);
+    for (size_t i = begin; i < end; ++i, at.next()) {
+      const size_t rows = std::min(kTile, row.n - (i % bands) * kTile);
+      for (size_t c = 0; c < column.n; c += kTile) {
+        transpose_tile(from + at.from + int64_t(c) * column.from, column.from,
+                       to + at.to + int64_t(c), row.to, rows, std::min(kTile, column.n - c));
+      }
+    }
+  });
+}
+
+template <class T>
+void copy_any(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* pool) {
+  const Loops::Loop inner = loops.back();
+  const auto outer = loops.first(loops.size() - 1);
+  const auto row = [&](const T* x, T* y, size_t n) {
+    if (inner.from == 0 && inner.to == 1) {
+      std::fill_n(y, n, *x);
+    } else {
+      for (size_t k = 0; k < n; ++k) y[int64_t(k) * inner.to] = x[int64_t(k) * inner.from];
+    }
+  };
+  if (outer.empty()) {
+    share(pool, inner.n, sizeof(T), [&](size_t begin, size_t end, int) {
+      row(from + int64_t(begin) * inner.from, to + int64_t(begin) * inner.to, end - begin);
+    });
+    return;
+  }
+  share(pool, iterations(outer), inner.n * sizeof(T), [&](size_t begin, size_t end, int) {
+    Odometer at(outer, begin);
+    for (size_t i = begin; i < end; ++i, at.next()) row(from + at.from, to + at.to, inner.n);
+  });
+}
+
+template <class T>
+void copy(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* pool) {
+  if (loops.empty()) {
+    *to = *from;
+    return;
+  }
+  const Loops::Loop inner = loops.back();
+  if (inner.from == 1 && inner.to == 1) {
+    return copy_runs(loops.first(loops.size() - 1), inner.n, from, to, pool);
+  }
+  if (inner.to == 1 && inner.from != 0 && inner.n >= 4) {
+    for (size_t j = loops.size() - 1; j-- > 0;) {
+      if (loops[j].from == 1 && loops[j].n >= 4) return copy_transposed(loops, j, from, to, pool);
+    }
+  }
+  copy_any(loops, from, to, pool);
+}
+
+// Packed elements share bytes, so one thread moves them.
+void copy_packed(std::span<const Loops::Loop> loops, DType type, const void* from,
+                 int64_t from_start, void* to, int64_t to_start) {
+  const size_t width = bits(type);
+  size_t done = 0;
+  if (loops.size() == 1 && loops[0].from == 1 && loops[0].to == 1 &&
+      size_t(from_start) * width % 8 == 0 && size_t(to_start) * width % 8 == 0) {
+    const size_t bytes =
+        loops[0].n * width / 24 * 3;  // whole bytes that hold whole elements, for 6 bits too
+    std::memcpy(static_cast<uint8_t*>(to) + size_t(to_start) * width / 8,
+                static_cast<const uint8_t*>(from) + size_t(from_start) * width / 8, bytes);
+    done = bytes * 8 / width;
+  }
+  Odometer at(loops, done);
+  for (size_t i = done, n = iterations(loops); i < n; ++i, at.next()) {
+    set_bits(type, to, size_t(to_start + at.to),
+             get_bits(type, from, size_t(from_start + at.from)));
+  }
+}
+
+// f(T*) with T of the element's size; strings as std::string.
+template <class F>
+void by_size(DType type, F&& f) {
+  if (type == DType::string) return f.template operator()<std::string>();
+  switch (bits(type)) {
+    case 8:
+      return f.template operator()<uint8_t>();
+    case 16:
+      return f.template operator()<uint16_t>();
+    case 32:
+      return f.template operator()<uint32_t>();
+    case 64:
+      return f.template operator()<uint64_t>();
+    default:
+      return f.template operator()<Bytes16>();
+  }
+}
+
+}  // namespace
+
+void strided_copy(const Loops& loops, DType type, const void* from, int64_t from_start, void* to,
+                  int64_t to_start, Pool* pool) {
+  if (loops.empty()) return;
+  if (type != DType::string && is_packed(type)) {
+    return copy_packed(loops.loops(), type, from, from_start, to, to_start);
+  }
+  by_size(type, [&]<class T>() {
+    const T* x = static_cast<const T*>(from) + from_start;
+    T* y = static_cast<T*>(to) + to_start;
+    if constexpr (std::is_same_v<T, std::string>) {
+      Odometer at(loops.loops(), 0);
+      for (size_t i = 0, n = iterations(loops.loops()); i < n; ++i, at.next())
+        y[at.to] = x[at.from];
+    } else {
+      copy(loops.loops(), x, y, pool);
+    }
+  });
+}
+
+void flat_copy(DType type, const void* from, size_t from_start, void* to, size_t to_start,
+               size_t count, Pool* pool) {
+  Loops loops;
+  loops.add(int64_t(count), 1, 1);
+  strided_copy(loops, type, from, int64_t(from_start), to, int64_t(to_start), pool);
+}
+
+void fill(DType type, const void* value, void* to, size_t count, Pool* pool) {
+  Loops loops;
+  loops.add(int64_t(count), 0, 1);
+  strided_copy(loops, type, value, 0, to, 0, pool);
+}
+
+void clear_tail(DType type, void* data, size_t count) {
+  if (type == DType::string || !is_packed(type) || count == 0) return;
+  const size_t bytes = bytes_for(type, count);
+  static_cast<uint8_t*>(data)[bytes - 1] = 0;
+}
+
+}  // namespace sdx
