@@ -130,6 +130,7 @@ class Parser {
       if (!list.empty()) SDX_TRY(expect(","));
       Formal formal;
       formal.name = word();
+      if (rest_.starts_with("......") && eat("...")) formal.name += "...";  // Split-1 names its outputs so
       size_t variadic_min = 1;
       if (eat("...")) {
         formal.option = Formal::Option::variadic;
