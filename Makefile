@@ -18,11 +18,13 @@ test: all
 	cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
 
 # Ten handwritten digits, read and shown in the terminal.
-demo: all
+demo: configure
+	cmake --build $(BUILD) -j $(JOBS) --target sardonyx_cli
 	scripts/demo.sh $(BUILD)
 
 # Times against onnxruntime, in one run; ARGS as for bench/compare.py.
-bench: all
+bench: configure
+	cmake --build $(BUILD) -j $(JOBS) --target sardonyx_cli
 	bench/compare.py --build $(BUILD) $(ARGS)
 
 format:
