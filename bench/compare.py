@@ -3,6 +3,7 @@
 
     bench/compare.py [--models DIR] [--only NAME,NAME] [--threads 1,2] [--rounds N] [--json FILE]
     bench/compare.py --peer-only ...          onnxruntime alone
+    bench/compare.py --rounds 0 ...           outputs compared, nothing timed
 
 Each round starts a fresh process of each engine per thread count, so load time and memory are measured as often as
 latency, and whatever else the machine does falls on both. `min` is the least of all runs, `median` the median of the
@@ -134,7 +135,7 @@ def measure_model(model, inputs, engines, thread_counts, rounds, scratch):
         except (RuntimeError, OSError) as error:
             failed(engine, error)
 
-    for threads in thread_counts:
+    for threads in thread_counts if rounds > 0 else ():
         runs = {}
         for engine in list(working):
             try:
@@ -237,7 +238,7 @@ def main():
         "machine": machine(),
         "versions": {engine.key: engine.version for engine in engines},
         "rounds": args.rounds,
-        "call_overhead_ms": {"onnxruntime": call_overhead(peer, scratch, args.rounds)},
+        "call_overhead_ms": {"onnxruntime": call_overhead(peer, scratch, max(1, args.rounds))},
         "models": [],
     }
     for name in names:
