@@ -33,6 +33,19 @@ struct Staged {
   }
 };
 
+// `may_alias`: the input may be its own staged form.
+Staged staged_form(const ConvShape&, bool may_alias);
+
+// How the outputs of one group are cut for the threads: by panels of positions first, then by row
+// blocks.
+struct ConvCut {
+  size_t pixels = 1, rows = 1;
+};
+ConvCut cut_for_threads(const ConvShape&, int threads);
+
+// Steps of one output's reduction.
+size_t conv_depth(const ConvShape&);
+
 inline constexpr size_t kChannelBlock = 16;  // of the order of the reduction
 inline constexpr size_t kSlack = 64;         // floats that may be read behind staged planes
 

@@ -11,7 +11,6 @@ namespace sdx {
 namespace {
 
 size_t taps_of(const ConvShape& s) { return s.kernel[0] * s.kernel[1] * s.kernel[2]; }
-size_t depth_of(const ConvShape& s) { return s.in_channels / s.groups * taps_of(s); }
 size_t pixels_of(const ConvShape& s) { return s.out[0] * s.out[1] * s.out[2]; }
 size_t aligned(size_t floats) { return (floats + 15) / 16 * 16; }
 bool is_depthwise(const ConvShape& s) { return s.in_channels == s.groups; }
@@ -25,22 +24,6 @@ ConvShape flattened(const ConvShape& given) {
   s.in[2] = s.out[2] = pixels_of(s);
   s.in[0] = s.in[1] = s.out[0] = s.out[1] = 1;
   return s;
-}
-
-Staged stage_of(const ConvShape& s) {
-  Staged t{};
-  t.copied = s.stride[2] != 1 || is_depthwise(s);
-  size_t reach[3];
-  for (int i = 0; i < 3; ++i) {
-    reach[i] = (s.out[i] - 1) * s.stride[i] + (s.kernel[i] - 1) * s.dilation[i] + 1;
-    t.copied |= s.pad[i] != 0 || reach[i] > s.in[i];
-  }
-  t.phases = std::min(s.stride[2], (s.kernel[2] - 1) * s.dilation[2] + 1);
-  for (int i = 0; i < 3; ++i) t.dims[i] = t.copied ? reach[i] : s.in[i];
-  t.dims[2] = (t.dims[2] + s.stride[2] - 1) / s.stride[2];
-  t.phase_size = t.dims[0] * t.dims[1] * t.dims[2];
-  t.plane = t.phases * t.phase_size;
-  return t;
 }
 
 // Scratch: staged planes (of all channels, or one per thread if depthwise), then each thread's own.
@@ -80,14 +63,28 @@ void run_depthwise(const ConvArgs& g, const ConvShape& s, const Staged& staged, 
   });
 }
 
-// How the outputs of one group are cut for the threads: by panels of positions first, then by row
-// blocks.
-struct Cut {
-  size_t pixels = 1, rows = 1;
-};
+}  // namespace
 
-Cut cut_of(const ConvShape& s, int threads) {
-  Cut cut;
+size_t conv_depth(const ConvShape& s) { return s.in_channels / s.groups * taps_of(s); }
+
+Staged staged_form(const ConvShape& s, bool may_alias) {
+  Staged t{};
+  t.copied = s.stride[2] != 1 || !may_alias;
+  size_t reach[3];
+  for (int i = 0; i < 3; ++i) {
+    reach[i] = (s.out[i] - 1) * s.stride[i] + (s.kernel[i] - 1) * s.dilation[i] + 1;
+    t.copied |= s.pad[i] != 0 || reach[i] > s.in[i];
+  }
+  t.phases = std::min(s.stride[2], (s.kernel[2] - 1) * s.dilation[2] + 1);
+  for (int i = 0; i < 3; ++i) t.dims[i] = t.copied ? reach[i] : s.in[i];
+  t.dims[2] = (t.dims[2] + s.stride[2] - 1) / s.stride[2];
+  t.phase_size = t.dims[0] * t.dims[1] * t.dims[2];
+  t.plane = t.phases * t.phase_size;
+  return t;
+}
+
+ConvCut cut_for_threads(const ConvShape& s, int threads) {
+  ConvCut cut;
   if (threads == 1) return cut;
   const size_t want = 4 * size_t(threads);
   if (s.groups >= want) return cut;
@@ -98,9 +95,7 @@ Cut cut_of(const ConvShape& s, int threads) {
   return cut;
 }
 
-}  // namespace
-
-size_t conv_packed_size(const ConvShape& s) { return s.out_channels * depth_of(s); }
+size_t conv_packed_size(const ConvShape& s) { return s.out_channels * conv_depth(s); }
 
 // Row block by row block, packed[row * depth + k * rows + row in block], k in the order of the
 // reduction.
@@ -110,7 +105,7 @@ void conv_pack_weights(const ConvShape& s, const float* w, float* packed, Pool& 
     return;
   }
   const size_t group_rows = s.out_channels / s.groups, channels = s.in_channels / s.groups;
-  const size_t blocks = row_blocks(group_rows), depth = depth_of(s), taps = taps_of(s);
+  const size_t blocks = row_blocks(group_rows), depth = conv_depth(s), taps = taps_of(s);
   pool.parallel(s.groups * blocks, 1, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i) {
       const size_t row = row_block_begin(group_rows, blocks, i % blocks);
@@ -127,7 +122,7 @@ void conv_pack_weights(const ConvShape& s, const float* w, float* packed, Pool& 
 
 size_t conv_scratch_bytes(const ConvShape& given, int threads) {
   const ConvShape s = flattened(given);
-  const Layout l = layout(s, stage_of(s));
+  const Layout l = layout(s, staged_form(s, !is_depthwise(s)));
   return (l.staged + size_t(threads) * l.per_thread) * sizeof(float);
 }
 
@@ -136,14 +131,14 @@ void conv(const ConvArgs& g, Pool& pool) {
   const size_t pixels = pixels_of(s);
   if (s.batch == 0 || s.out_channels == 0 || pixels == 0) return;
   const Isa isa = best_isa();
-  const Staged staged = stage_of(s);
+  const Staged staged = staged_form(s, !is_depthwise(s));
   if (is_depthwise(s)) return run_depthwise(g, s, staged, isa, pool);
 
   const Layout l = layout(s, staged);
   const size_t in_pixels = s.in[0] * s.in[1] * s.in[2];
   const size_t group_rows = s.out_channels / s.groups, blocks = row_blocks(group_rows);
   const size_t panels = (pixels + kPanel - 1) / kPanel;
-  const Cut cut = cut_of(s, pool.threads());
+  const ConvCut cut = cut_for_threads(s, pool.threads());
   float* planes = static_cast<float*>(g.scratch);
   for (size_t n = 0; n < s.batch; ++n) {
     const float* x = g.x + n * s.in_channels * in_pixels;
@@ -166,7 +161,7 @@ void conv(const ConvArgs& g, Pool& pool) {
         const size_t group = i / (cut.pixels * cut.rows), part = i / cut.rows % cut.pixels,
                      rows = i % cut.rows;
         b.x = x + group * (s.in_channels / s.groups) * staged.plane;
-        b.weights = g.weights + group * group_rows * depth_of(s);
+        b.weights = g.weights + group * group_rows * conv_depth(s);
         b.block_begin = blocks * rows / cut.rows;
         b.block_end = blocks * (rows + 1) / cut.rows;
         b.pixel_begin = panels * part / cut.pixels * kPanel;

@@ -1,6 +1,7 @@
 #include "kernel/conv/conv.h"
 
 #include "kernel/conv/block.h"
+#include "kernel/conv/stage.h"
 #include "kernel/gemm/block.h"
 #include "kernel/gemm/tile.h"
 
@@ -8,14 +9,6 @@ namespace sdx::SDX_ISA {
 namespace {
 
 size_t least(size_t a, size_t b) { return a < b ? a : b; }
-
-// Whether staged row r along a dimension is read by any output.
-bool is_read(size_t r, size_t kernel, size_t dilation, size_t stride) {
-  for (size_t k = 0; k < kernel; ++k) {
-    if (r >= k * dilation && (r - k * dilation) % stride == 0) return true;
-  }
-  return false;
-}
 
 // Lanes [first, first + count) of a vector of outputs, which read contiguous inputs from `base` on.
 struct Piece {
@@ -109,41 +102,7 @@ void find_offsets(const ConvShape& s, const Staged& staged, size_t begin, size_t
 }  // namespace
 
 void conv_stage(const ConvShape& s, const Staged& staged, const float* plane, float* out) {
-  const size_t width = staged.dims[2], stride = s.stride[2];
-  for (size_t z = 0; z < staged.dims[0]; ++z) {
-    for (size_t y = 0; y < staged.dims[1]; ++y) {
-      if (!is_read(z, s.kernel[0], s.dilation[0], s.stride[0]) ||
-          !is_read(y, s.kernel[1], s.dilation[1], s.stride[1])) {
-        continue;
-      }
-      const size_t iz = z - s.pad[0], iy = y - s.pad[1];
-      const bool inside = iz < s.in[0] && iy < s.in[1];
-      const float* row = plane + (inside ? (iz * s.in[1] + iy) * s.in[2] : 0);
-      for (size_t phase = 0; phase < staged.phases; ++phase) {
-        float* o = out + phase * staged.phase_size + (z * staged.dims[1] + y) * width;
-        // Columns [begin, end) of this phase lie inside the input.
-        const size_t begin =
-            phase >= s.pad[2] ? 0 : least((s.pad[2] - phase + stride - 1) / stride, width);
-        const size_t past = s.pad[2] + s.in[2];
-        const size_t end =
-            phase >= past ? begin : least((past - phase + stride - 1) / stride, width);
-        if (!inside || begin >= end) {
-          std::memset(o, 0, width * sizeof(float));
-          continue;
-        }
-        for (size_t i = 0; i < begin; ++i) o[i] = 0;
-        const float* in = row + begin * stride + phase - s.pad[2];
-        if (stride == 1) {
-          std::memcpy(o + begin, in, (end - begin) * sizeof(float));
-        } else if (stride == 2) {
-          for (size_t i = 0; i < end - begin; ++i) o[begin + i] = in[2 * i];
-        } else {
-          for (size_t i = 0; i < end - begin; ++i) o[begin + i] = in[i * stride];
-        }
-        for (size_t i = end; i < width; ++i) o[i] = 0;
-      }
-    }
-  }
+  stage_plane(s, staged, plane, 0.f, out);
 }
 
 void conv_block(const ConvBlock& g) {

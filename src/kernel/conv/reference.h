@@ -61,4 +61,38 @@ void conv(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
   });
 }
 
+// Input i meets output o = i * stride + k * dilation - pad at tap k; false where output o has no
+// input at that tap.
+inline bool transposed_input(const ConvShape& s, int dim, size_t o, size_t k, size_t* i) {
+  const size_t ahead = o + s.pad[dim], back = k * s.dilation[dim];
+  if (ahead < back || (ahead - back) % s.stride[dim] != 0) return false;
+  *i = (ahead - back) / s.stride[dim];
+  return *i < s.in[dim];
+}
+
+// w is [in_channels][out_channels / groups][kernel...]. The chain has the same order as conv's,
+// over the inputs that exist: there is no padding to take part.
+template <class T>
+void conv_transpose(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
+  const size_t in_group = s.in_channels / s.groups, out_group = s.out_channels / s.groups;
+  for_each_output(s, [&](size_t n, size_t o, size_t oz, size_t oy, size_t ox) {
+    T acc = 0;
+    for_each_tap(in_group, s.kernel, [&](size_t c, size_t kd, size_t kh, size_t kw) {
+      size_t iz, iy, ix;
+      if (!transposed_input(s, 0, oz, kd, &iz) || !transposed_input(s, 1, oy, kh, &iy) ||
+          !transposed_input(s, 2, ox, kw, &ix)) {
+        return;
+      }
+      const size_t channel = o / out_group * in_group + c;
+      const T value =
+          x[(((n * s.in_channels + channel) * s.in[0] + iz) * s.in[1] + iy) * s.in[2] + ix];
+      const size_t row = channel * out_group + o % out_group;
+      const T weight = w[((row * s.kernel[0] + kd) * s.kernel[1] + kh) * s.kernel[2] + kw];
+      acc = std::fma(weight, value, acc);
+    });
+    if (bias != nullptr) acc = acc + bias[o];
+    *y++ = canonical(acc);
+  });
+}
+
 }  // namespace sdx::reference

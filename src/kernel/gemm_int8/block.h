@@ -28,7 +28,8 @@ namespace sdx {
 
 struct Int8Block {
   size_t rows, cols, k;
-  bool vnni;  // this machine has AVX512-VNNI
+  size_t block_begin, block_end;  // of the rows' row blocks
+  bool vnni;                      // this machine has AVX512-VNNI
 
   // Rows are packed into `a_pack` (int8_rows_size(k, kRowBlock)) from `a`, or lie packed, block
   // after block, at `a_packed`.

@@ -36,6 +36,7 @@ Int8Block block(const GemmInt8Args& g, size_t index, const int32_t* b, size_t ro
   Int8Block k{};
   const size_t col = panel * kPanel;
   k.rows = row_end - row;
+  k.block_end = row_blocks(k.rows);
   k.cols = std::min(g.n, panel_end * kPanel) - col;
   k.k = g.k;
   k.vnni = int8_has_vnni(isa);

@@ -167,7 +167,7 @@ void int8_block(const Int8Block& g) {
   const size_t group = (131072 / panel_size + 1) * kPanel;
   for (size_t first = 0; first < g.cols; first += group) {
     const size_t end = least(g.cols, first + group);
-    for (size_t block = 0; block < blocks; ++block) {
+    for (size_t block = g.block_begin; block < g.block_end; ++block) {
       const size_t row = row_block_begin(g.rows, blocks, block);
       const size_t rows = row_block_begin(g.rows, blocks, block + 1) - row;
       const int32_t* a = g.a_pack;

@@ -1,0 +1,130 @@
+#include "kernel/conv/conv_int8.h"
+
+#include <algorithm>
+
+#include "kernel/conv/block.h"
+#include "kernel/gemm/block.h"
+#include "kernel/gemm_int8/block.h"
+#include "kernel/isa.h"
+
+namespace sdx {
+
+SDX_DECLARE_ISAS(void conv_stage_bytes(const ConvShape&, const Staged&, const uint8_t* plane,
+                                       uint8_t padding, uint8_t* out);
+                 void conv_int8_patches(const ConvShape&, const Staged&, const uint8_t* x,
+                                        bool x_signed, size_t pixel, size_t cols, uint8_t* rows,
+                                        int32_t* panel);)
+
+namespace {
+
+size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+// Panels of patches that are made before the rows of weights pass over them: about half a megabyte.
+size_t panels_at_once(const ConvShape& s) {
+  const size_t fit = 131072 / int8_panel_size(conv_depth(s), kPanel);
+  const size_t there = (s.out[0] * s.out[1] * s.out[2] + kPanel - 1) / kPanel;
+  return std::max<size_t>(1, std::min(fit, there));
+}
+
+// Scratch in bytes: staged planes of all channels; then, per thread, rows of patches and packed
+// panels.
+struct Layout {
+  size_t staged, rows, panels;
+  size_t per_thread() const { return rows + panels; }
+};
+
+Layout layout(const ConvShape& s, const Staged& staged) {
+  return {aligned(s.in_channels * staged.plane + kSlack), aligned((conv_depth(s) + 1) * kPanel),
+          aligned(panels_at_once(s) * int8_panel_size(conv_depth(s), kPanel) * sizeof(int32_t))};
+}
+
+}  // namespace
+
+size_t conv_int8_packed_size(const ConvShape& s) {
+  return int8_rows_size(conv_depth(s), s.out_channels);
+}
+
+void conv_int8_pack_weights(const ConvShape& s, const void* w, bool w_signed, int32_t* packed,
+                            Pool& pool) {
+  const size_t group_rows = s.out_channels / s.groups, blocks = row_blocks(group_rows),
+               depth = conv_depth(s);
+  const auto pack = SDX_PICK(int8_pack_rows, best_isa());
+  pool.parallel(s.groups * blocks, 1, [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; ++i) {
+      const size_t first = row_block_begin(group_rows, blocks, i % blocks);
+      const size_t rows = row_block_begin(group_rows, blocks, i % blocks + 1) - first;
+      const size_t row = i / blocks * group_rows + first;
+      pack(static_cast<const char*>(w) + row * depth, w_signed, depth, 1, depth, rows,
+           packed + int8_rows_size(depth, row));
+    }
+  });
+}
+
+size_t conv_int8_scratch_bytes(const ConvShape& s, int threads) {
+  const Layout l = layout(s, staged_form(s, false));
+  return l.staged + size_t(threads) * l.per_thread();
+}
+
+void conv_int8(const ConvInt8Args& g, Pool& pool) {
+  const ConvShape& s = g.shape;
+  const size_t pixels = s.out[0] * s.out[1] * s.out[2], in_pixels = s.in[0] * s.in[1] * s.in[2];
+  if (s.batch == 0 || s.out_channels == 0 || pixels == 0) return;
+  const Isa isa = best_isa();
+  const Staged staged = staged_form(s, false);
+  const Layout l = layout(s, staged);
+  const size_t group_rows = s.out_channels / s.groups, blocks = row_blocks(group_rows),
+               depth = conv_depth(s);
+  const size_t panels = (pixels + kPanel - 1) / kPanel, at_once = panels_at_once(s);
+  const ConvCut cut = cut_for_threads(s, pool.threads());
+  uint8_t* planes = static_cast<uint8_t*>(g.scratch);
+
+  for (size_t n = 0; n < s.batch; ++n) {
+    const uint8_t* x = static_cast<const uint8_t*>(g.x) + n * s.in_channels * in_pixels;
+    pool.parallel(s.in_channels, 1, [&](size_t begin, size_t end, int) {
+      for (size_t c = begin; c < end; ++c) {
+        SDX_PICK(conv_stage_bytes, isa)
+        (s, staged, x + c * in_pixels, uint8_t(g.x_zero), planes + c * staged.plane);
+      }
+    });
+    pool.parallel(s.groups * cut.pixels * cut.rows, 1, [&](size_t begin, size_t end, int thread) {
+      uint8_t* rows = planes + l.staged + size_t(thread) * l.per_thread();
+      int32_t* packed = reinterpret_cast<int32_t*>(rows + l.rows);
+      for (size_t i = begin; i < end; ++i) {
+        const size_t group = i / (cut.pixels * cut.rows), part = i / cut.rows % cut.pixels,
+                     slice = i % cut.rows;
+        const uint8_t* group_x = planes + group * (s.in_channels / s.groups) * staged.plane;
+        Int8Block b{};
+        b.rows = group_rows;
+        b.k = depth;
+        b.block_begin = blocks * slice / cut.rows;
+        b.block_end = blocks * (slice + 1) / cut.rows;
+        b.vnni = int8_has_vnni(isa);
+        b.a_packed = g.weights + int8_rows_size(depth, group * group_rows);
+        b.b = packed;
+        b.a_zero = g.w_zero == nullptr ? nullptr : g.w_zero + group * group_rows * g.w_zero_step;
+        b.a_zero_step = g.w_zero_step;
+        b.a_zero_add = g.w_signed ? 128 : 0;
+        b.b_zero = &g.x_zero;
+        b.b_zero_add = g.x_signed ? 0 : -128;
+        b.ldc = pixels;
+        b.epilogue = g.epilogue;
+        b.row = n * s.out_channels + group * group_rows;
+        const size_t last = panels * (part + 1) / cut.pixels;
+        for (size_t first = panels * part / cut.pixels; first < last; first += at_once) {
+          const size_t stop = std::min(last, first + at_once);
+          for (size_t p = first; p < stop; ++p) {
+            SDX_PICK(conv_int8_patches, isa)
+            (s, staged, group_x, g.x_signed, p * kPanel, std::min(kPanel, pixels - p * kPanel),
+             rows, packed + (p - first) * int8_panel_size(depth, kPanel));
+          }
+          b.col = first * kPanel;
+          b.cols = std::min(pixels, stop * kPanel) - b.col;
+          b.c = g.y + b.row * pixels + b.col;
+          SDX_PICK(int8_block, isa)(b);
+        }
+      }
+    });
+  }
+}
+
+}  // namespace sdx

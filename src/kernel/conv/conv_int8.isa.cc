@@ -1,0 +1,42 @@
+#include "kernel/conv/block.h"
+#include "kernel/conv/stage.h"
+#include "kernel/gemm/block.h"
+#include "kernel/gemm_int8/block.h"
+
+namespace sdx::SDX_ISA {
+
+void conv_stage_bytes(const ConvShape& s, const Staged& staged, const uint8_t* plane,
+                      uint8_t padding, uint8_t* out) {
+  stage_plane(s, staged, plane, padding, out);
+}
+
+// Rows of kPanel bytes, one per step of the reduction, then interleaved as a panel of B.
+void conv_int8_patches(const ConvShape& s, const Staged& staged, const uint8_t* x, bool x_signed,
+                       size_t pixel, size_t cols, uint8_t* rows, int32_t* panel) {
+  struct Run {
+    size_t base, first;
+  } runs[kPanel];
+  size_t count = 0;
+  for (size_t lane = 0; lane < cols;) {
+    const size_t column = (pixel + lane) % s.out[2], row = (pixel + lane) / s.out[2];
+    runs[count++] = {staged.base(s, row / s.out[1], row % s.out[1], column), lane};
+    lane += s.out[2] - column;
+  }
+  const size_t channels = s.in_channels / s.groups;
+  uint8_t* out = rows;
+  for (size_t c = 0; c < channels; ++c) {
+    for (size_t kz = 0; kz < s.kernel[0]; ++kz) {
+      for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
+        for (size_t kx = 0; kx < s.kernel[2]; ++kx, out += kPanel) {
+          const uint8_t* in = x + c * staged.plane + staged.tap_offset(s, kz, ky, kx);
+          // Each run copies a full panel's width: the next run or row overwrites what was too much.
+          for (size_t i = 0; i < count; ++i)
+            std::memcpy(out + runs[i].first, in + runs[i].base, kPanel);
+        }
+      }
+    }
+  }
+  int8_pack_panel(rows, x_signed, kPanel, 1, size_t(out - rows) / kPanel, cols, panel);
+}
+
+}  // namespace sdx::SDX_ISA
