@@ -77,12 +77,13 @@ void conv_depthwise(const ConvShape& s, const Staged& staged, const float* x, co
   for (size_t oz = 0; oz < s.out[0]; ++oz) {
     for (size_t oy = 0; oy < s.out[1];) {
       const bool four = oy + 4 <= s.out[1];
+      const DepthwiseFn* tiles = four ? kFourRows : kOneRow;
       for (size_t ox = 0; ox < s.out[2]; ox += kMostVecs * kLanes) {
         const size_t left = s.out[2] - ox, most = kMostVecs * kLanes;
         t.cols = left < most ? left : most;
         t.x = x + staged.base(s, oz, oy, ox);
         t.y = y + (oz * s.out[1] + oy) * s.out[2] + ox;
-        (four ? kFourRows : kOneRow)[(t.cols + kLanes - 1) / kLanes - 1](t);
+        tiles[(t.cols + kLanes - 1) / kLanes - 1](t);
       }
       oy += four ? 4 : 1;
     }
