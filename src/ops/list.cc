@@ -33,6 +33,7 @@ static const Op* const kOps[] = {
     &tile,
     &transpose,
     &unsqueeze,
+    &elementwise,
     &log_softmax,
     &softmax,
     &lstm,

@@ -39,6 +39,7 @@ extern const Op squeeze;
 extern const Op tile;
 extern const Op transpose;
 extern const Op unsqueeze;
+extern const Op elementwise;
 extern const Op log_softmax;
 extern const Op softmax;
 extern const Op lstm;

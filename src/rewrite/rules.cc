@@ -2,6 +2,9 @@
 
 namespace sdx::rewrite {
 
-std::span<const Rule> rules() { return {}; }
+std::span<const Rule> rules() {
+  static const Rule kRules[] = {fuse_elementwise};
+  return kRules;
+}
 
 }  // namespace sdx::rewrite

@@ -1,9 +1,11 @@
-// The rules, in the order in which they are tried.
+// The rules, in the order in which they are tried; each is described in its file.
 #pragma once
 
 #include "rewrite/rewrite.h"
 
 namespace sdx::rewrite {
+
+extern const Rule fuse_elementwise;
 
 std::span<const Rule> rules();
 

@@ -1,0 +1,123 @@
+#include "kernel/program/program.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <sstream>
+
+#include "kernel/tile/tile.h"
+
+namespace sdx {
+
+Program::Program(size_t inputs, std::vector<Instruction> code) : inputs_(inputs), code_(std::move(code)) {
+  assign_registers();
+}
+
+// A tile of scratch per live result; a result's tile is free again after its last reader, who may write into it.
+void Program::assign_registers() {
+  std::vector<size_t> last_reader(code_.size(), code_.size());
+  for (size_t i = 0; i < code_.size(); ++i) {
+    for (const uint16_t operand : {code_[i].a, code_[i].binary ? code_[i].b : code_[i].a}) {
+      if (operand >= inputs_) last_reader[operand - inputs_] = i;
+    }
+  }
+  std::vector<uint16_t> free;
+  register_of_.assign(code_.size(), 0);
+  for (size_t i = 0; i < code_.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (last_reader[j] == i) free.push_back(register_of_[j]);
+    }
+    if (free.empty()) free.push_back(uint16_t(registers_++));
+    register_of_[i] = free.back();
+    free.pop_back();
+  }
+}
+
+Result<Program> Program::parse(size_t inputs, const std::vector<std::string>& lines) {
+  if (inputs > kMostInputs || lines.empty() || lines.size() > kMostInstructions) {
+    return fail("SDX-O0010", "a program has 1 to {} instructions on up to {} inputs", kMostInstructions, kMostInputs);
+  }
+  std::vector<Instruction> code;
+  for (const std::string& line : lines) {
+    std::istringstream words(line);
+    std::string name, word;
+    words >> name;
+    Instruction instruction{};
+    int found = -1;
+    for (int i = 0; i < kBinaryOps && found < 0; ++i) {
+      if (name == op_name(static_cast<BinaryOp>(i))) found = i, instruction.binary = true;
+    }
+    for (int i = 0; i < kUnaryOps && found < 0; ++i) {
+      if (name == op_name(static_cast<UnaryOp>(i))) found = i;
+    }
+    if (found < 0) return fail("SDX-O0010", "unknown instruction \"{}\"", line);
+    instruction.op = uint8_t(found);
+    const auto operand = [&](uint16_t& into) {
+      if (!(words >> word)) return false;
+      const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), into);
+      return error == std::errc() && into < inputs + code.size();
+    };
+    if (!operand(instruction.a) || (instruction.binary && !operand(instruction.b))) {
+      return fail("SDX-O0010", "instruction \"{}\" has no operand that exists", line);
+    }
+    for (float* parameter : {&instruction.p, &instruction.q}) {
+      if (words >> word) std::from_chars(word.data(), word.data() + word.size(), *parameter);
+    }
+    code.push_back(instruction);
+  }
+  return Program(inputs, std::move(code));
+}
+
+std::vector<std::string> Program::text() const {
+  std::vector<std::string> lines;
+  for (const Instruction& i : code_) {
+    if (i.binary) {
+      lines.push_back(fmt::format("{} {} {}", op_name(static_cast<BinaryOp>(i.op)), i.a, i.b));
+    } else {
+      lines.push_back(fmt::format("{} {} {} {}", op_name(static_cast<UnaryOp>(i.op)), i.a, i.p, i.q));
+    }
+  }
+  return lines;
+}
+
+void Program::run(const float* const* in, const uint8_t* stride, float* out, size_t n, float* scratch) const {
+  for (size_t at = 0; at < n; at += kTile) {
+    const size_t count = std::min(kTile, n - at);
+    const auto data = [&](uint16_t operand) -> const float* {
+      return operand < inputs_ ? in[operand] + at * stride[operand]
+                               : scratch + register_of_[operand - inputs_] * kTile;
+    };
+    const auto step = [&](uint16_t operand) -> size_t { return operand < inputs_ ? stride[operand] : 1; };
+    for (size_t i = 0; i < code_.size(); ++i) {
+      const Instruction& instruction = code_[i];
+      float* result = i + 1 == code_.size() ? out + at : scratch + register_of_[i] * kTile;
+      if (instruction.binary) {
+        tile::binary(static_cast<BinaryOp>(instruction.op), data(instruction.a), step(instruction.a),
+                     data(instruction.b), step(instruction.b), result, count);
+      } else if (step(instruction.a) == 1) {
+        tile::unary(static_cast<UnaryOp>(instruction.op), data(instruction.a), result, count, instruction.p,
+                    instruction.q);
+      } else {
+        std::fill_n(result, count,
+                    scalar_unary(static_cast<UnaryOp>(instruction.op), *data(instruction.a), instruction.p,
+                                 instruction.q));
+      }
+    }
+  }
+}
+
+float Program::run_scalar(const float* in) const {
+  std::array<float, kMostInputs + kMostInstructions> values;
+  std::copy_n(in, inputs_, values.begin());
+  for (size_t i = 0; i < code_.size(); ++i) {
+    const Instruction& instruction = code_[i];
+    values[inputs_ + i] = instruction.binary
+                              ? scalar_binary(static_cast<BinaryOp>(instruction.op), values[instruction.a],
+                                              values[instruction.b])
+                              : scalar_unary(static_cast<UnaryOp>(instruction.op), values[instruction.a],
+                                             instruction.p, instruction.q);
+  }
+  return values[inputs_ + code_.size() - 1];
+}
+
+}  // namespace sdx

@@ -1,0 +1,54 @@
+// Program: a chain or tree of element-wise operations that runs as one pass over cache-sized tiles.
+//
+// Each instruction is one operation of kernel/math/ops.h, so a program gives the bits of its operations run one by one;
+// only the intermediate tensors never reach memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "kernel/math/ops.h"
+
+namespace sdx {
+
+class Program {
+ public:
+  // Operands: 0 .. inputs - 1 are the inputs, inputs + i is the result of instruction i.
+  struct Instruction {
+    bool binary;
+    uint8_t op;  // UnaryOp or BinaryOp
+    uint16_t a, b = 0;
+    float p = 0, q = 0;
+  };
+  static constexpr size_t kTile = 512;       // elements; a few tiles of floats stay in the first cache
+  static constexpr size_t kMostInputs = 8;
+  static constexpr size_t kMostInstructions = 32;
+
+  Program() = default;
+  Program(size_t inputs, std::vector<Instruction> code);
+
+  // One line per instruction: "add 0 1", "clip 2 0 6".
+  static Result<Program> parse(size_t inputs, const std::vector<std::string>& lines);
+  std::vector<std::string> text() const;
+
+  size_t inputs() const { return inputs_; }
+  const std::vector<Instruction>& code() const { return code_; }
+  // Floats of scratch that run() needs.
+  size_t scratch() const { return registers_ * kTile; }
+
+  // out[i] = the program on in[k][i * stride[k]], strides 0 or 1, for i < n. `out` may be one of the inputs of stride 1.
+  void run(const float* const* in, const uint8_t* stride, float* out, size_t n, float* scratch) const;
+  float run_scalar(const float* in) const;
+
+ private:
+  void assign_registers();
+
+  size_t inputs_ = 0;
+  std::vector<Instruction> code_;
+  std::vector<uint16_t> register_of_;  // by instruction; the last writes to the output
+  size_t registers_ = 0;
+};
+
+}  // namespace sdx

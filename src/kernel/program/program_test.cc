@@ -1,0 +1,48 @@
+#include "kernel/program/program.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+
+namespace sdx {
+
+TEST(Program, gives_the_bits_of_its_instructions_one_by_one) {
+  // x * sigmoid(x) + bias, clipped.
+  const auto program = Program::parse(2, {"sigmoid 0", "mul 0 2", "add 3 1", "clip 4 -0.5 3"});
+  ASSERT_TRUE(program.ok());
+  std::vector<float> x(1300), y(1300), scratch(program->scratch());
+  for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(float(i)) * 5;
+  const float bias = 0.25f;
+  const float* in[] = {x.data(), &bias};
+  const uint8_t stride[] = {1, 0};
+  program->run(in, stride, y.data(), x.size(), scratch.data());
+  for (size_t i = 0; i < x.size(); ++i) {
+    const float element[] = {x[i], bias};
+    ASSERT_EQ(std::bit_cast<uint32_t>(y[i]), std::bit_cast<uint32_t>(program->run_scalar(element))) << i;
+  }
+}
+
+TEST(Program, reuses_registers_of_results_that_nobody_reads_any_more) {
+  std::vector<std::string> lines = {"neg 0"};
+  for (int i = 1; i < 20; ++i) lines.push_back(fmt::format("neg {}", i));
+  const auto program = Program::parse(1, lines);
+  ASSERT_TRUE(program.ok());
+  EXPECT_EQ(program->scratch(), Program::kTile);
+}
+
+TEST(Program, text_parses_back) {
+  const auto program = Program::parse(2, {"add 0 1", "leaky_relu 2 0.01 0"});
+  ASSERT_TRUE(program.ok());
+  const auto again = Program::parse(2, program->text());
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->text(), program->text());
+}
+
+TEST(Program, refuses_what_it_cannot_run) {
+  EXPECT_FALSE(Program::parse(1, {"frobnicate 0"}).ok());
+  EXPECT_FALSE(Program::parse(1, {"add 0 1"}).ok());  // operand 1 is its own result
+  EXPECT_FALSE(Program::parse(1, {}).ok());
+}
+
+}  // namespace sdx

@@ -1,0 +1,27 @@
+// The shape side of element-wise programs: how inputs of several shapes walk along one output.
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "kernel/program/program.h"
+#include "op/op.h"
+
+namespace sdx::ops {
+
+// Output dimensions merged as far as all inputs allow; the last one is a run with stride 0 or 1 per input.
+struct Walk {
+  static constexpr size_t kMostDims = 8;
+  size_t rank = 0;
+  std::array<size_t, kMostDims> dims{};
+  std::array<std::array<size_t, Program::kMostInputs>, kMostDims> strides{};  // in elements, 0 where broadcast
+
+  size_t run() const { return dims[rank - 1]; }
+  size_t rows() const;
+  // Offset of each input at row r.
+  void offsets(size_t r, size_t inputs, std::array<size_t, Program::kMostInputs>& into) const;
+};
+// False if the merged rank is too high.
+bool make_walk(std::span<const int64_t> out, std::span<const View> inputs, Walk& walk);
+
+}  // namespace sdx::ops
