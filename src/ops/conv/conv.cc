@@ -1,0 +1,234 @@
+// Conv.
+#include "kernel/conv/conv.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "ops/conv/conv.h"
+#include "ops/list.h"
+
+namespace sdx::ops {
+namespace {
+
+struct Conv {
+  Window window;
+  int64_t group;
+};
+
+constexpr Version kHistory[] = {
+    {1,
+     "(X: T, W: T, B?: T) -> (Y: T) {auto_pad: string = \"NOTSET\", dilations: ints, group: int = "
+     "1, kernel_shape: ints, "
+     "pads: ints, strides: ints} T in floats"},
+    {11, ""},
+    {22, "T += bf16"},
+};
+
+Result<Conv> read(const Node& node, const Facts& in) {
+  SDX_ASSIGN(Window window, read_conv_window(node, in));
+  if (node.i("group") < 1)
+    return fail("SDX-T0320", "group is {}, expected at least 1", node.i("group"));
+  return Conv{std::move(window), node.i("group")};
+}
+
+Result<Facts> infer(const Conv& a, const Facts& in) {
+  SDX_TRY(check_conv_shapes(a.window, in, Dim(a.group), 1));
+  Shape shape(a.window.spatial + 2, Dim::unknown());
+  if (in[0].has_rank()) shape[0] = in[0].dim(0);
+  if (in[1].has_rank()) {
+    shape[1] = in[1].dim(0);
+    if (shape[1].is_const() && shape[1].value() % a.group != 0) {
+      return fail("SDX-T0323", "{} output channels do not divide into {} groups", shape[1].text(),
+                  a.group);
+    }
+  }
+  for (size_t i = 0; in[0].has_rank() && i < a.window.spatial; ++i) {
+    if (a.window.kernel.empty() && !in[1].has_rank()) continue;
+    const Dim kernel = a.window.kernel.empty() ? in[1].dim(i + 2) : Dim(a.window.kernel[i]);
+    SDX_ASSIGN(shape[i + 2], output_size(a.window, i, in[0].dim(i + 2), kernel));
+  }
+  return Facts{Fact::tensor(in[0].type, std::move(shape))};
+}
+
+// y = (((w0 x0) + w1 x1) + ...) + b: one chain of fma from +0 over the group's input channels and
+// the taps in the order (channel / 16, tap, channel % 16); a tap in the padding takes part with x =
+// +0. The bias is added with a rounding of its own.
+template <class T>
+void convolve(const Conv& a, Args& args) {
+  using C = Compute<T>;
+  const View &x = args.in(0), &w = args.in(1), &y = args.out();
+  const WindowAxes axes =
+      resolve(a.window, x.dims.subspan(2), y.dims.subspan(2), w.dims.subspan(2));
+  const size_t batch = size_t(x.dims[0]), channels = size_t(x.dims[1]),
+               out_channels = size_t(w.dims[0]);
+  const size_t in_group = size_t(w.dims[1]), out_group = out_channels / size_t(a.group);
+  T* to = y.data<T>();
+  for (size_t n = 0; n < batch; ++n) {
+    for (size_t o = 0; o < out_channels; ++o) {
+      const T* planes = x.data<T>() + (n * channels + o / out_group * in_group) * axes.in;
+      const T* weights = w.data<T>() + o * in_group * axes.taps;
+      for (size_t at = 0; at < axes.out; ++at) {
+        const Position p =
+            position_of(at, axes.spatial, [&](size_t i) { return axes.axis[i].out; });
+        C acc = 0;
+        for (size_t block = 0; block < in_group; block += kConvChannels) {
+          each_tap(axes, p, [&](size_t tap, int64_t index) {
+            for (size_t c = block; c < std::min(in_group, block + kConvChannels); ++c) {
+              const C value = index < 0 ? C(0) : load(planes[c * axes.in + size_t(index)]);
+              acc = std::fma(load(weights[c * axes.taps + tap]), value, acc);
+            }
+          });
+        }
+        if (args.has(2)) acc = acc + load(args.in(2).data<T>()[o]);
+        *to++ = store<T>(acc);
+      }
+    }
+  }
+}
+
+Status reference(const Conv& a, Args& args) {
+  visit_floats(args.in(0).type, [&]<class T>() { convolve<T>(a, args); });
+  return ok();
+}
+
+// The kernel's view of the operator: missing leading axes have size 1.
+ConvShape kernel_shape(const Conv& a, std::span<const int64_t> x, std::span<const int64_t> w,
+                       std::span<const int64_t> y) {
+  const WindowAxes axes = resolve(a.window, x.subspan(2), y.subspan(2), w.subspan(2));
+  ConvShape s;
+  s.batch = size_t(x[0]);
+  s.groups = size_t(a.group);
+  s.in_channels = size_t(x[1]);
+  s.out_channels = size_t(w[0]);
+  for (size_t i = 0; i < axes.spatial; ++i) {
+    const WindowAxis& axis = axes.axis[i];
+    const size_t to = 3 - axes.spatial + i;
+    s.in[to] = size_t(axis.in);
+    s.out[to] = size_t(axis.out);
+    s.kernel[to] = size_t(axis.kernel);
+    s.stride[to] = size_t(axis.stride);
+    s.dilation[to] = size_t(axis.dilation);
+    s.pad[to] = size_t(axis.begin);
+  }
+  return s;
+}
+ConvShape kernel_shape(const Conv& a, const Call& call) {
+  return kernel_shape(a, call.in[0].dims(), call.in[1].dims(), call.out[0].dims());
+}
+
+bool nonempty(const Call& call) {
+  for (const Fact* fact : {&call.in[0], &call.in[1], &call.out[0]}) {
+    for (const int64_t d : fact->dims()) {
+      if (d == 0) return false;
+    }
+  }
+  return true;
+}
+
+bool fits(const Conv& a, const Call& call) {
+  return call.in[0].type == DType::f32 && a.window.spatial <= 3 && nonempty(call);
+}
+bool fits_packed(const Conv& a, const Call& call) {
+  return fits(a, call) && call.in[1].value != nullptr;
+}
+
+size_t scratch_packed(const Conv& a, const Call& call) {
+  return conv_scratch_bytes(kernel_shape(a, call), call.threads);
+}
+// Weights that only the run knows are packed before each product, behind the kernel's own scratch.
+size_t packed_at(const ConvShape& s, int threads) {
+  return (conv_scratch_bytes(s, threads) + 63) / 64 * 64;
+}
+size_t scratch(const Conv& a, const Call& call) {
+  const ConvShape s = kernel_shape(a, call);
+  return packed_at(s, call.threads) + conv_packed_size(s) * sizeof(float);
+}
+
+std::shared_ptr<const void> pack(const Conv& a, const Call& call, Pool& pool) {
+  const ConvShape s = kernel_shape(a, call);
+  std::shared_ptr<void> packed = allocate_aligned(conv_packed_size(s) * sizeof(float));
+  conv_pack_weights(s, call.in[1].value->data<float>(), static_cast<float*>(packed.get()), pool);
+  return packed;
+}
+
+Status run(const Conv& a, Args& args) {
+  ConvArgs c;
+  c.shape = kernel_shape(a, args.in(0).dims, args.in(1).dims, args.out().dims);
+  c.x = args.in(0).data<float>();
+  c.bias = args.has(2) ? args.in(2).data<float>() : nullptr;
+  c.y = args.out().data<float>();
+  c.scratch = args.scratch.data();
+  c.weights = static_cast<const float*>(args.packed);
+  if (c.weights == nullptr) {
+    auto* packed =
+        reinterpret_cast<float*>(args.scratch.data() + packed_at(c.shape, args.pool->threads()));
+    conv_pack_weights(c.shape, args.in(1).data<float>(), packed, *args.pool);
+    c.weights = packed;
+  }
+  sdx::conv(c, *args.pool);
+  return ok();
+}
+
+constexpr Kernel<Conv> kKernels[] = {
+    {.name = "conv_f32_packed",
+     .fits = fits_packed,
+     .run = run,
+     .scratch = scratch_packed,
+     .pack = pack,
+     .packs = 1u << 1},
+    {.name = "conv_f32", .fits = fits, .run = run, .scratch = scratch},
+};
+
+uint64_t multiply_adds(const Conv&, const Call& call) {
+  uint64_t count = 1;
+  for (const int64_t d : call.out[0].dims()) count *= uint64_t(d);
+  const Dims w = call.in[1].dims();
+  for (size_t i = 1; i < w.size(); ++i) count *= uint64_t(w[i]);
+  return count;
+}
+
+std::vector<Case> cases() {
+  const Tensor x = Tensor::of<float>({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  const Tensor ones = Tensor::of<float>({1, 1, 2, 2}, {1, 1, 1, 1});
+  return {
+      {.name = "opset1_sums_windows",
+       .opset = 1,
+       .attrs = {},
+       .inputs = {x, ones},
+       .expected = {Tensor::of<float>({1, 1, 2, 2}, {12, 16, 24, 28})}},
+      {.name = "same_lower_pads_at_the_beginning",
+       .opset = 11,
+       .attrs = {{"auto_pad", std::string("SAME_LOWER")}},
+       .inputs = {x, ones, Tensor::of<float>({1}, {.5f})},
+       .expected = {Tensor::of<float>(
+           {1, 1, 3, 3}, {1.5f, 3.5f, 5.5f, 5.5f, 12.5f, 16.5f, 11.5f, 24.5f, 28.5f})}},
+      {.name = "groups_in_one_dimension",
+       .opset = 11,
+       .attrs = {{"group", int64_t{2}}, {"dilations", std::vector<int64_t>{2}}},
+       .inputs = {Tensor::of<float>({1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}),
+                  Tensor::of<float>({2, 1, 2}, {1, 2, 3, 4})},
+       .expected = {Tensor::of<float>({1, 2, 2}, {7, 10, 43, 50})}},
+      {.name = "doubles",
+       .opset = 11,
+       .attrs = {},
+       .inputs = {Tensor::of<double>({1, 1, 3}, {1, 2, 3}), Tensor::of<double>({1, 1, 2}, {1, 10})},
+       .expected = {Tensor::of<double>({1, 1, 2}, {21, 32})}}};
+}
+
+constexpr OpOf<Conv> kConv{
+    .name = "Conv",
+    .doc = "Each output is the sum of products of a kernel's weights and the input under it.",
+    .history = kHistory,
+    .read = read,
+    .infer = infer,
+    .reference = reference,
+    .kernels = kKernels,
+    .cases = cases,
+    .multiply_adds = multiply_adds,
+};
+
+}  // namespace
+
+const Op conv = erase<kConv>();
+
+}  // namespace sdx::ops

@@ -1,0 +1,165 @@
+// BatchNormalization.
+#include <cmath>
+
+#include "kernel/lanes.h"
+#include "ops/list.h"
+#include "ops/normalization/affine.h"
+
+namespace sdx::ops {
+namespace {
+
+struct BatchNorm {
+  float epsilon, momentum;
+  bool training;
+  bool spatial;  // false: a mean and a variance per element of a sample instead of per channel
+  size_t outputs;
+};
+
+constexpr Version kHistory[] = {
+    {1,
+     "(X: T, scale: T, B: T, mean: T, var: T) -> (Y: T, mean?: T, var?: T, saved_mean?: T, "
+     "saved_var?: T) "
+     "{consumed_inputs!: ints, epsilon: float = 1e-05, is_test: int = 0, momentum: float = 0.9, "
+     "spatial: int = 1} T in "
+     "floats"},
+    {6, "{-consumed_inputs}"},
+    {7, "{-is_test}"},
+    {9, "{-spatial}"},
+    {14,
+     "(X: T, scale: T, B: T, input_mean: U, input_var: U) -> (Y: T, running_mean?: U, "
+     "running_var?: U) {training_mode: int "
+     "= 0} T += bf16 U in floats bf16"},
+    {15,
+     "(X: T, scale: T1, B: T1, input_mean: T2, input_var: T2) -> (Y: T, running_mean?: T2, "
+     "running_var?: T2) T1 in floats "
+     "bf16 T2 in floats bf16 -U"},
+};
+
+Result<BatchNorm> read(const Node& node, const Facts&) {
+  BatchNorm a{node.f("epsilon"), node.f("momentum"), false, node.i_or("spatial", 1) != 0,
+              std::max<size_t>(1, node.wanted.size())};
+  if (node.opset < 7) {
+    a.training = node.i("is_test") == 0;
+  } else if (node.opset < 14) {
+    // Between is_test and training_mode, asking for the other outputs is asking for training.
+    for (size_t i = 1; i < 5; ++i) a.training = a.training || node.wants(i);
+  } else {
+    a.training = node.i("training_mode") != 0;
+    if (!a.training && (node.wants(1) || node.wants(2))) {
+      return fail("SDX-T0352",
+                  "running_mean and running_var are outputs of training_mode = 1 only");
+    }
+  }
+  return a;
+}
+
+Result<Facts> infer(const BatchNorm& a, const Facts& in) {
+  const Fact& x = in[0];
+  constexpr std::string_view kNames[] = {"X", "scale", "B", "mean", "var"};
+  if (x.has_rank()) {
+    if (x.rank() == 0) return fail("SDX-T0353", "X is a scalar, expected rank 1 or more");
+    const Dim channels = x.rank() == 1 ? Dim(1)
+                         : a.spatial   ? x.dim(1)
+                                       : product(std::span<const Dim>(*x.shape).subspan(1));
+    for (size_t i = 1; i < 5; ++i) SDX_TRY(check_channels(in[i], channels, kNames[i]));
+  }
+  Facts facts{like(x)};
+  while (facts.size() < a.outputs) facts.push_back(like(in[facts.size() % 2 == 1 ? 3 : 4]));
+  return facts;
+}
+
+// X as [batches][channels][inner].
+AxisSplit channels_of(const BatchNorm& a, const View& x) {
+  if (x.rank() == 1) return {size_t(x.dims[0]), 1, 1};
+  return split_at(x.dims, 1, a.spatial ? 1 : x.rank() - 1);
+}
+
+// s = scale / sqrt(var + epsilon), once per channel;  y = ((x - mean) * s) + B, every operation
+// rounded on its own. Training takes mean = sum x / n and var = sum (x - mean)^2 / n over the batch
+// and the spatial axes, by lanes, and gives running = input * momentum + current * (1 - momentum).
+template <class T>
+void normalize(const BatchNorm& a, Args& args) {
+  // Statistics wider than X make the computation as wide.
+  bool wide = std::is_same_v<T, double>;
+  for (size_t i = 1; i < 5; ++i) wide = wide || args.in(i).type == DType::f64;
+  const auto body = [&]<class C>() {
+    const View& x = args.in(0);
+    const AxisSplit at = channels_of(a, x);
+    const size_t n = at.outer * at.inner;
+    for (size_t c = 0; c < at.size; ++c) {
+      const auto index = [&](size_t i) {
+        return (i / at.inner * at.size + c) * at.inner + i % at.inner;
+      };
+      const auto get = [&](size_t i) { return C(load(x.data<T>()[index(i)])); };
+      C mean = C(get_float(args.in(3), c)), var = C(get_float(args.in(4), c));
+      if (a.training) {
+        const C old_mean = mean, old_var = var, keep = C(a.momentum), take = C(1) - keep;
+        mean = lane_sum<C>(n, get) / C(n);
+        var = lane_sum<C>(n, [&](size_t i) { return (get(i) - mean) * (get(i) - mean); }) / C(n);
+        if (args.wants(1)) set_float(args.out(1), c, double(C(old_mean * keep) + C(mean * take)));
+        if (args.wants(2)) set_float(args.out(2), c, double(C(old_var * keep) + C(var * take)));
+        if (args.wants(3)) set_float(args.out(3), c, double(mean));
+        if (args.wants(4)) set_float(args.out(4), c, double(var));
+      }
+      const C s = C(get_float(args.in(1), c)) / std::sqrt(var + C(a.epsilon)),
+              b = C(get_float(args.in(2), c));
+      for (size_t i = 0; i < n; ++i) {
+        args.out().data<T>()[index(i)] = store<T>(Compute<T>((get(i) - mean) * s + b));
+      }
+    }
+  };
+  wide ? body.template operator()<double>() : body.template operator()<float>();
+}
+
+Status reference(const BatchNorm& a, Args& args) {
+  visit_floats(args.in(0).type, [&]<class T>() { normalize<T>(a, args); });
+  return ok();
+}
+
+std::vector<Case> cases() {
+  const Tensor x = Tensor::of<float>({2, 2, 1}, {1, 2, 3, 4});
+  const auto pair = [](float a, float b) { return Tensor::of<float>({2}, {a, b}); };
+  const std::vector<Value> inputs{x, pair(1, 2), pair(0, 1), pair(1, 2), pair(1, 4)};
+  const std::vector<int64_t> none;
+  return {
+      {.name = "opset1_in_test_mode",
+       .opset = 1,
+       .attrs = {{"consumed_inputs", none}, {"is_test", int64_t{1}}, {"epsilon", 0.f}},
+       .inputs = inputs,
+       .expected = {Tensor::of<float>({2, 2, 1}, {0, 1, 2, 3})}},
+      {.name = "opset7_per_element",
+       .opset = 7,
+       .attrs = {{"spatial", int64_t{0}}, {"epsilon", 0.f}},
+       .inputs = {Tensor::of<float>({1, 1, 2}, {3, 5}), pair(1, 1), pair(0, 0), pair(1, 1),
+                  pair(1, 4)},
+       .expected = {Tensor::of<float>({1, 1, 2}, {2, 2})}},
+      {.name = "opset9_trains_if_statistics_are_asked_for",
+       .opset = 9,
+       .attrs = {{"epsilon", 0.f}, {"momentum", .5f}},
+       .inputs = inputs,
+       .expected = {Tensor::of<float>({2, 2, 1}, {-1, -1, 1, 3}), pair(1.5f, 2.5f), pair(1, 2.5f),
+                    pair(2, 3), pair(1, 1)},
+       .outputs = 5},
+      {.name = "opset14_trains_by_attribute",
+       .opset = 14,
+       .attrs = {{"epsilon", 0.f}, {"momentum", .5f}, {"training_mode", int64_t{1}}},
+       .inputs = inputs,
+       .expected = {Tensor::of<float>({2, 2, 1}, {-1, -1, 1, 3}), pair(1.5f, 2.5f), pair(1, 2.5f)},
+       .outputs = 3}};
+}
+
+constexpr OpOf<BatchNorm> kBatchNorm{
+    .name = "BatchNormalization",
+    .doc = "Each channel shifted and scaled by its mean and variance, then times scale plus B.",
+    .history = kHistory,
+    .read = read,
+    .infer = infer,
+    .reference = reference,
+    .cases = cases,
+};
+
+}  // namespace
+
+const Op batch_normalization = erase<kBatchNorm>();
+
+}  // namespace sdx::ops

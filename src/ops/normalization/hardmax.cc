@@ -1,0 +1,88 @@
+// Hardmax.
+#include <cmath>
+
+#include "ops/list.h"
+#include "ops/pool/pool.h"
+
+namespace sdx::ops {
+namespace {
+
+struct Hardmax {
+  size_t first, count;  // one 1 over dims [first, first + count)
+};
+
+constexpr Version kHistory[] = {
+    {1, "(input: T) -> (output: T) {axis: int = 1} T in floats"},
+    {11, ""},  // axis may be negative
+    {13, "{axis: int = -1} T += bf16"},
+};
+
+Result<Hardmax> read(const Node& node, const Facts& in) {
+  if (!in[0].has_rank()) return fail("SDX-T0111", "the rank of the input must be known");
+  const size_t rank = in[0].rank();
+  if (node.opset < 13) {
+    // The input is seen as a matrix [dims before axis, dims from axis]; axis == rank gives rows of
+    // one element.
+    if (node.i("axis") == int64_t(rank)) return Hardmax{rank, 0};
+    SDX_ASSIGN(const size_t axis, resolve_axis(node.i("axis"), rank));
+    return Hardmax{axis, rank - axis};
+  }
+  if (rank == 0) return Hardmax{0, 0};
+  SDX_ASSIGN(const size_t axis, resolve_axis(node.i("axis"), rank));
+  return Hardmax{axis, 1};
+}
+
+Result<Facts> infer(const Hardmax&, const Facts& in) { return Facts{like(in[0])}; }
+
+// 1 at the first greatest element (the first NaN, if there is one), 0 elsewhere.
+template <class T>
+void mark(const Hardmax& a, const View& x, const View& y) {
+  const AxisSplit at = split_at(x.dims, a.first, a.count);
+  for (size_t outer = 0; outer < at.outer && at.size > 0; ++outer) {
+    for (size_t inner = 0; inner < at.inner; ++inner) {
+      const size_t base = outer * at.size * at.inner + inner;
+      const auto in = [&](size_t i) { return load(x.data<T>()[base + i * at.inner]); };
+      size_t best = 0;
+      for (size_t i = 1; i < at.size && in(best) == in(best); ++i) {
+        if (in(i) > in(best) || in(i) != in(i)) best = i;
+      }
+      for (size_t i = 0; i < at.size; ++i)
+        y.data<T>()[base + i * at.inner] = store<T>(i == best ? 1.f : 0.f);
+    }
+  }
+}
+
+Status reference(const Hardmax& a, Args& args) {
+  visit_floats(args.in(0).type, [&]<class T>() { mark<T>(a, args.in(0), args.out()); });
+  return ok();
+}
+
+std::vector<Case> cases() {
+  const Tensor x = Tensor::of<float>({2, 3}, {3, 1, 3, 0, 5, 4});
+  return {{.name = "opset1_flattens_from_axis",
+           .opset = 1,
+           .attrs = {{"axis", int64_t{0}}},
+           .inputs = {x},
+           .expected = {Tensor::of<float>({2, 3}, {0, 0, 0, 0, 1, 0})}},
+          {.name = "the_first_of_equals",
+           .opset = 13,
+           .attrs = {},
+           .inputs = {x},
+           .expected = {Tensor::of<float>({2, 3}, {1, 0, 0, 0, 1, 0})}}};
+}
+
+constexpr OpOf<Hardmax> kHardmax{
+    .name = "Hardmax",
+    .doc = "1 at the greatest element along an axis, 0 elsewhere.",
+    .history = kHistory,
+    .read = read,
+    .infer = infer,
+    .reference = reference,
+    .cases = cases,
+};
+
+}  // namespace
+
+const Op hardmax = erase<kHardmax>();
+
+}  // namespace sdx::ops

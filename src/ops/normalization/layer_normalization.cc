@@ -1,0 +1,160 @@
+// LayerNormalization and RMSNormalization.
+#include <cmath>
+
+#include "kernel/lanes.h"
+#include "ops/list.h"
+#include "ops/normalization/affine.h"
+
+namespace sdx::ops {
+namespace {
+
+struct LayerNorm {
+  size_t axis;  // normalises over dims [axis, rank)
+  float epsilon;
+  DType stash;  // of Mean and InvStdDev
+  size_t outputs;
+};
+
+constexpr Version kHistory[] = {
+    {17,
+     "(X: T, Scale: T, B?: T) -> (Y: T, Mean?: U, InvStdDev?: U) {axis: int = -1, epsilon: float = "
+     "1e-05, stash_type: int "
+     "= 1} T in floats bf16 U in bf16 f32"},
+};
+constexpr Version kRmsHistory[] = {
+    {23,
+     "(X: T, scale: V) -> (Y: V) {axis: int = -1, epsilon: float = 1e-05, stash_type: int = 1} T "
+     "in floats bf16 V in "
+     "floats bf16"},
+};
+
+Result<LayerNorm> read(const Node& node, const Facts& in) {
+  if (!in[0].has_rank()) return fail("SDX-T0111", "the rank of the input must be known");
+  SDX_ASSIGN(const size_t axis, resolve_axis(node.i("axis"), in[0].rank()));
+  const auto stash = node.i("stash_type") == int64_t(DType::bf16) ? DType::bf16 : DType::f32;
+  return LayerNorm{axis, node.f("epsilon"), stash, std::max<size_t>(1, node.wanted.size())};
+}
+
+Result<Facts> infer(const LayerNorm& a, const Facts& in) {
+  for (size_t i = 1; i < in.size(); ++i)
+    SDX_TRY(check_affine(in[i], in[0], i == 1 ? "Scale" : "B"));
+  Facts facts{like(in[0])};
+  Shape rest = *in[0].shape;
+  for (size_t i = a.axis; i < rest.size(); ++i) rest[i] = Dim(1);
+  while (facts.size() < a.outputs) facts.push_back(Fact::tensor(a.stash, rest));
+  return facts;
+}
+
+Result<Facts> infer_rms(const LayerNorm&, const Facts& in) {
+  SDX_TRY(check_affine(in[1], in[0], "scale"));
+  return Facts{like(in[0], in[1].type)};
+}
+
+// mean = sum x / n;  d = x - mean;  var = sum (d * d) / n;  inv = 1 / sqrt(var + epsilon);
+// y = ((d * inv) * scale) + b. Sums by lanes, every operation rounded on its own; Mean and
+// InvStdDev are mean and inv.
+template <class T>
+void layer(const LayerNorm& a, Args& args) {
+  using C = Compute<T>;
+  const View& x = args.in(0);
+  const AxisSplit at = split_at(x.dims, a.axis, x.rank() - a.axis);
+  const Affine scale(args.in(1), x.dims), bias(args.has(2) ? args.in(2) : View{}, x.dims);
+  for (size_t row = 0; row < at.outer; ++row) {
+    const T* from = x.data<T>() + row * at.size;
+    T* to = args.out().data<T>() + row * at.size;
+    const C mean = lane_sum<C>(at.size, [&](size_t i) { return load(from[i]); }) / C(at.size);
+    const auto d = [&](size_t i) { return load(from[i]) - mean; };
+    const C var = lane_sum<C>(at.size, [&](size_t i) { return d(i) * d(i); }) / C(at.size);
+    const C inv = C(1) / std::sqrt(var + C(a.epsilon));
+    for (size_t i = 0; i < at.size; ++i) {
+      C y = (d(i) * inv) * load(args.in(1).data<T>()[scale.at(row * at.size + i)]);
+      if (args.has(2)) y = y + load(args.in(2).data<T>()[bias.at(row * at.size + i)]);
+      to[i] = store<T>(y);
+    }
+    if (args.wants(1)) set_float(args.out(1), row, mean);
+    if (args.wants(2)) set_float(args.out(2), row, inv);
+  }
+}
+
+Status reference(const LayerNorm& a, Args& args) {
+  visit_floats(args.in(0).type, [&]<class T>() { layer<T>(a, args); });
+  return ok();
+}
+
+// ms = sum (x * x) / n;  inv = 1 / sqrt(ms + epsilon);  y = (x * inv) * scale, rounded once to the
+// type of scale.
+template <class T>
+void rms(const LayerNorm& a, Args& args) {
+  using C = Compute<T>;
+  const View &x = args.in(0), &s = args.in(1);
+  const AxisSplit at = split_at(x.dims, a.axis, x.rank() - a.axis);
+  const Affine scale(s, x.dims);
+  for (size_t row = 0; row < at.outer; ++row) {
+    const T* from = x.data<T>() + row * at.size;
+    const auto square = [&](size_t i) { return load(from[i]) * load(from[i]); };
+    const C inv = C(1) / std::sqrt(lane_sum<C>(at.size, square) / C(at.size) + C(a.epsilon));
+    visit_floats(s.type, [&]<class V>() {
+      using D = std::conditional_t<std::is_same_v<V, double>, double, C>;
+      for (size_t i = 0; i < at.size; ++i) {
+        const size_t to = row * at.size + i;
+        args.out().data<V>()[to] =
+            store<V>(Compute<V>(D(load(from[i]) * inv) * D(load(s.data<V>()[scale.at(to)]))));
+      }
+    });
+  }
+}
+
+Status reference_rms(const LayerNorm& a, Args& args) {
+  visit_floats(args.in(0).type, [&]<class T>() { rms<T>(a, args); });
+  return ok();
+}
+
+std::vector<Case> cases() {
+  return {{.name = "mean_and_deviation_come_out",
+           .opset = 17,
+           .attrs = {{"epsilon", 0.f}},
+           .inputs = {Tensor::of<float>({1, 4}, {-1, 1, -1, 1}), Tensor::of<float>({1}, {2}),
+                      Tensor::of<float>({4}, {0, 1, 2, 3})},
+           .expected = {Tensor::of<float>({1, 4}, {-2, 3, 0, 5}), Tensor::of<float>({1, 1}, {0}),
+                        Tensor::of<float>({1, 1}, {1})},
+           .outputs = 3},
+          {.name = "over_two_axes_of_doubles",
+           .opset = 17,
+           .attrs = {{"axis", int64_t{-2}}, {"epsilon", 0.f}},
+           .inputs = {Tensor::of<double>({1, 2, 2}, {-3, 3, -3, 3}),
+                      Tensor::of<double>({2, 1}, {1, 2})},
+           .expected = {Tensor::of<double>({1, 2, 2}, {-1, 1, -2, 2})}}};
+}
+std::vector<Case> rms_cases() {
+  return {{.name = "divides_by_the_root_mean_square",
+           .opset = 23,
+           .attrs = {{"epsilon", 0.f}},
+           .inputs = {Tensor::of<float>({1, 2}, {4, 4}), Tensor::of<float>({2}, {1, 3})},
+           .expected = {Tensor::of<float>({1, 2}, {1, 3})}}};
+}
+
+constexpr OpOf<LayerNorm> kLayer{
+    .name = "LayerNormalization",
+    .doc = "Rows shifted and scaled to mean 0 and variance 1, then times Scale plus B.",
+    .history = kHistory,
+    .read = read,
+    .infer = infer,
+    .reference = reference,
+    .cases = cases,
+};
+constexpr OpOf<LayerNorm> kRms{
+    .name = "RMSNormalization",
+    .doc = "Rows divided by the root of their mean square, then times scale.",
+    .history = kRmsHistory,
+    .read = read,
+    .infer = infer_rms,
+    .reference = reference_rms,
+    .cases = rms_cases,
+};
+
+}  // namespace
+
+const Op layer_normalization = erase<kLayer>();
+const Op rms_normalization = erase<kRms>();
+
+}  // namespace sdx::ops

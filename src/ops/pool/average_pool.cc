@@ -1,0 +1,109 @@
+// AveragePool.
+#include <algorithm>
+
+#include "ops/list.h"
+#include "ops/pool/pool.h"
+
+namespace sdx::ops {
+namespace {
+
+struct AveragePool {
+  Window window;
+  bool count_padding;
+};
+
+constexpr Version kHistory[] = {
+    {1,
+     "(X: T) -> (Y: T) {auto_pad: string = \"NOTSET\", kernel_shape!: ints, pads: ints, strides: "
+     "ints} T in floats"},
+    {7, "{count_include_pad: int = 0}"},
+    {10, "{ceil_mode: int = 0}"},
+    {11, ""},
+    {19, "{dilations: ints}"},
+    {22, "T += bf16"},
+};
+
+Result<AveragePool> read(const Node& node, const Facts& in) {
+  SDX_ASSIGN(Window window, read_pool_window(node, in[0]));
+  return AveragePool{std::move(window), node.i_or("count_include_pad", 0) != 0};
+}
+
+Result<Facts> infer(const AveragePool& a, const Facts& in) {
+  SDX_ASSIGN(Fact y, infer_pool(a.window, in[0]));
+  return Facts{std::move(y)};
+}
+
+// The positions of output `o`'s window along one axis that count: those in the input, or those in
+// the padded input.
+int64_t counted(const WindowAxis& axis, int64_t o, bool padding) {
+  if (!padding) return axis.last(o) - axis.first(o);
+  const int64_t room = axis.in + axis.begin + axis.end - o * axis.stride;
+  return std::clamp<int64_t>((room + axis.dilation - 1) / axis.dilation, 0, axis.kernel);
+}
+
+// s = x[0] + x[1] + ... from +0, over the window's elements in row-major order, padding left out;
+// y = s / count.
+template <class T>
+void pool(const AveragePool& a, Args& args) {
+  using C = Compute<T>;
+  const View &x = args.in(0), &y = args.out(0);
+  const WindowAxes w = resolve(a.window, x.dims.subspan(2), y.dims.subspan(2), {});
+  const size_t planes = size_t(x.dims[0] * x.dims[1]);
+  for (size_t plane = 0; plane < planes; ++plane) {
+    const T* from = x.data<T>() + plane * w.in;
+    for (size_t o = 0; o < w.out; ++o) {
+      const Position at = position_of(o, w.spatial, [&](size_t i) { return w.axis[i].out; });
+      C sum = 0;
+      each_tap(w, at, [&](size_t, int64_t index) {
+        if (index >= 0) sum = sum + load(from[index]);
+      });
+      int64_t count = 1;
+      for (size_t i = 0; i < w.spatial; ++i) count *= counted(w.axis[i], at[i], a.count_padding);
+      y.data<T>()[plane * w.out + o] = store<T>(sum / C(count));
+    }
+  }
+}
+
+Status reference(const AveragePool& a, Args& args) {
+  visit_floats(args.in(0).type, [&]<class T>() { pool<T>(a, args); });
+  return ok();
+}
+
+std::vector<Case> cases() {
+  const Tensor x = Tensor::of<float>({1, 1, 4}, {1, 2, 3, 4});
+  const std::vector<int64_t> three{3}, ones{1, 1};
+  return {{.name = "opset1_leaves_padding_out",
+           .opset = 1,
+           .attrs = {{"kernel_shape", three}, {"pads", ones}},
+           .inputs = {x},
+           .expected = {Tensor::of<float>({1, 1, 4}, {1.5f, 2, 3, 3.5f})}},
+          {.name = "opset7_counts_padding",
+           .opset = 7,
+           .attrs = {{"kernel_shape", three}, {"pads", ones}, {"count_include_pad", int64_t{1}}},
+           .inputs = {x},
+           .expected = {Tensor::of<float>({1, 1, 4}, {1, 2, 3, 7 / 3.f})}},
+          {.name = "ceil_mode_does_not_count_beyond_the_padding",
+           .opset = 10,
+           .attrs = {{"kernel_shape", three},
+                     {"strides", std::vector<int64_t>{2}},
+                     {"ceil_mode", int64_t{1}},
+                     {"count_include_pad", int64_t{1}}},
+           .inputs = {x},
+           .expected = {Tensor::of<float>({1, 1, 2}, {2, 3.5f})}}};
+}
+
+constexpr OpOf<AveragePool> kAveragePool{
+    .name = "AveragePool",
+    .doc = "The mean of each window.",
+    .history = kHistory,
+    .read = read,
+    .infer = infer,
+    .reference = reference,
+    .cases = cases,
+};
+
+}  // namespace
+
+const Op average_pool = erase<kAveragePool>();
+
+}  // namespace sdx::ops

@@ -1,0 +1,69 @@
+// What the pooling operators share: reading their window, their output's shape, and the order on
+// element values.
+#pragma once
+
+#include <cmath>
+
+#include "ops/pool/window.h"
+
+namespace sdx::ops {
+
+inline Result<Window> read_pool_window(const Node& node, const Fact& x) {
+  if (x.has_rank() && x.rank() < 3)
+    return fail("SDX-T0335", "the input has rank {}, expected at least 3", x.rank());
+  std::optional<size_t> spatial;
+  if (x.has_rank()) spatial = x.rank() - 2;
+  SDX_ASSIGN(Window window, read_window(node, spatial));
+  if (window.kernel.empty()) return fail("SDX-T0336", "kernel_shape is missing");
+  return window;
+}
+
+inline Result<Fact> infer_pool(const Window& window, const Fact& x) {
+  if (!x.has_rank()) return Fact::tensor(x.type, Shape(window.spatial + 2, Dim::unknown()));
+  Shape shape{x.dim(0), x.dim(1)};
+  for (size_t i = 0; i < window.spatial; ++i) {
+    SDX_ASSIGN(Dim size, output_size(window, i, x.dim(i + 2), window.kernel[i]));
+    shape.push_back(std::move(size));
+  }
+  return Fact::tensor(x.type, std::move(shape));
+}
+
+// a > b, where NaN is greater than all and +0 greater than -0.
+template <class T>
+bool above(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return a > b;
+  } else {
+    const auto x = load(a), y = load(b);
+    if (x != x || y != y) return y == y;
+    return x > y || (x == y && std::signbit(y) && !std::signbit(x));
+  }
+}
+// The value below all others.
+template <class T>
+T least() {
+  if constexpr (std::is_integral_v<T>) {
+    return std::numeric_limits<T>::min();
+  } else {
+    return store<T>(-std::numeric_limits<Compute<T>>::infinity());
+  }
+}
+template <class T>
+T greatest() {
+  if constexpr (std::is_integral_v<T>) {
+    return std::numeric_limits<T>::max();
+  } else {
+    return store<T>(std::numeric_limits<Compute<T>>::infinity());
+  }
+}
+// The same value, with any NaN the canonical one.
+template <class T>
+T canonical(T x) {
+  if constexpr (std::is_integral_v<T>) {
+    return x;
+  } else {
+    return store<T>(load(x));
+  }
+}
+
+}  // namespace sdx::ops

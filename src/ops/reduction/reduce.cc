@@ -1,0 +1,369 @@
+// ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceLogSum,
+// ReduceLogSumExp, ReduceSumSquare.
+#include <cmath>
+
+#include "kernel/lanes.h"
+#include "kernel/math/math.h"
+#include "ops/list.h"
+#include "ops/pool/pool.h"
+#include "ops/reduction/reduced.h"
+
+namespace sdx::ops {
+namespace {
+
+enum class How : uint8_t { sum, mean, max, min, prod, l1, l2, log_sum, log_sum_exp, sum_square };
+
+struct Reduce {
+  How how;
+  bool keep;
+  bool dynamic;  // the axes are known at run time only
+  bool noop;     // no axes given: none are reduced, instead of all
+  std::vector<int64_t> axes;
+};
+
+constexpr std::string_view kNumbers =
+    "(data: T) -> (reduced: T) {axes: ints, keepdims: int = 1} T in floats i32 i64 u32 u64";
+constexpr std::string_view kAxesInput =
+    "(data: T, axes?: i64) {noop_with_empty_axes: int = 0, -axes}";
+constexpr Version kHistory[] = {{1, kNumbers}, {11, ""}, {13, "T += bf16"}, {18, kAxesInput}};
+constexpr Version kSumHistory[] = {
+    {1, kNumbers},
+    {11, ""},
+    {13, "(data: T, axes?: i64) {noop_with_empty_axes: int = 0, -axes} T += bf16"}};
+constexpr Version kMaxHistory[] = {{1, kNumbers},     {11, ""},         {12, "T += i8 u8"},
+                                   {13, "T += bf16"}, {18, kAxesInput}, {20, "T += bool"}};
+constexpr Version kLogHistory[] = {
+    {1, kNumbers}, {11, ""}, {13, "T += bf16"}, {18, kAxesInput}, {28, "T -= i32 i64 u32 u64"}};
+
+template <How kHow>
+Result<Reduce> read(const Node& node, const Facts& in) {
+  Reduce a{kHow, node.i("keepdims") != 0, false, node.i_or("noop_with_empty_axes", 0) != 0,
+           node.ints_or_empty("axes")};
+  if (in.size() > 1 && in[1].present()) {
+    if (const auto axes = in[1].constant_integers()) {
+      a.axes = *axes;
+    } else {
+      a.dynamic = true;
+    }
+  }
+  return a;
+}
+
+// Which axes go.
+using AxisSet = std::array<bool, 64>;
+Result<AxisSet> axis_set(const Reduce& a, std::span<const int64_t> axes, size_t rank) {
+  AxisSet set{};
+  if (axes.empty() && !a.noop) set.fill(true);
+  for (const int64_t axis : axes) {
+    SDX_ASSIGN(const size_t at, resolve_axis(axis, rank, "axes"));
+    set[at] = true;
+  }
+  return set;
+}
+
+// Shape arithmetic folds the elements of a small vector.
+std::optional<Dim> fold_symbols(const Reduce& a, const std::vector<Dim>& values) {
+  std::optional<Dim> all;
+  for (const Dim& x : values) {
+    switch (a.how) {
+      case How::sum:
+        all = all ? *all + x : x;
+        break;
+      case How::prod:
+        all = all ? *all * x : x;
+        break;
+      case How::max:
+        all = all ? max(*all, x) : x;
+        break;
+      case How::min:
+        all = all ? min(*all, x) : x;
+        break;
+      default:
+        return std::nullopt;
+    }
+  }
+  return all;
+}
+
+Result<Facts> infer(const Reduce& a, const Facts& in) {
+  const Fact& x = in[0];
+  if (!x.has_rank()) return Facts{Fact::tensor(x.type)};
+  if (x.rank() > 64)
+    return fail("SDX-T0340", "the input has rank {}, at most 64 is supported", x.rank());
+  if (a.dynamic) {
+    // Only the number of axes may be known, and only the run can tell them apart.
+    if (a.keep) return Facts{Fact::tensor(x.type, Shape(x.rank(), Dim::unknown()))};
+    const Fact& axes = in[1];
+    const bool counted =
+        axes.has_rank() && axes.rank() == 1 && axes.dim(0).is_const() && axes.dim(0).value() > 0;
+    if (!counted || axes.dim(0).value() > int64_t(x.rank())) return Facts{Fact::tensor(x.type)};
+    return Facts{
+        Fact::tensor(x.type, Shape(x.rank() - size_t(axes.dim(0).value()), Dim::unknown()))};
+  }
+  SDX_ASSIGN(const AxisSet gone, axis_set(a, a.axes, x.rank()));
+  Shape shape;
+  for (size_t i = 0; i < x.rank(); ++i) {
+    if (!gone[i]) shape.push_back(x.dim(i));
+    if (gone[i] && a.keep) shape.push_back(Dim(1));
+  }
+  Fact y = Fact::tensor(x.type, std::move(shape));
+  if (const auto values = x.integers(); values && x.rank() == 1 && gone[0]) {
+    if (const auto folded = fold_symbols(a, *values)) y.symbolic = std::vector<Dim>{*folded};
+  }
+  return Facts{std::move(y)};
+}
+
+// Floating types. Sums are lane_sum of kernel/lanes.h, and ReduceProd is the same with * from 1.
+//   Sum s = sum x;  Mean s / n;  L1 sum |x|;  SumSquare q = sum (x * x);  L2 sqrt(q);  LogSum
+//   log(s) LogSumExp: m = max x, or 0 if that is infinite;  log(sum exp(x - m)) + m
+template <class C, class Get>
+C fold(How how, size_t n, Get x) {
+  const auto max = [&] {
+    C most = -std::numeric_limits<C>::infinity();
+    for (size_t i = 0; i < n; ++i) most = above(x(i), most) ? x(i) : most;
+    return most;
+  };
+  switch (how) {
+    case How::sum:
+      return lane_sum<C>(n, x);
+    case How::mean:
+      return lane_sum<C>(n, x) / C(n);
+    case How::l1:
+      return lane_sum<C>(n, [&](size_t i) { return std::fabs(x(i)); });
+    case How::sum_square:
+      return lane_sum<C>(n, [&](size_t i) { return x(i) * x(i); });
+    case How::l2:
+      return std::sqrt(lane_sum<C>(n, [&](size_t i) { return x(i) * x(i); }));
+    case How::log_sum:
+      return math::log(lane_sum<C>(n, x));
+    case How::prod:
+      return lane_fold(n, C(1), x, [](C a, C b) { return a * b; });
+    case How::max:
+      return max();
+    case How::min: {
+      C best = std::numeric_limits<C>::infinity();
+      for (size_t i = 0; i < n && best == best; ++i)
+        best = x(i) != x(i) || above(best, x(i)) ? x(i) : best;
+      return best;
+    }
+    case How::log_sum_exp: {
+      C m = max();
+      if (std::isinf(m)) m = 0;
+      return math::log(lane_sum<C>(n, [&](size_t i) { return math::exp(x(i) - m); })) + m;
+    }
+  }
+  return 0;
+}
+
+// Integers: sums and products wrap modulo 2^64 before they are cut to the type; the mean and the
+// root truncate towards zero; logarithms are computed in double.
+template <class T, class Get>
+T fold_integers(How how, size_t n, Get x) {
+  uint64_t acc = how == How::prod ? 1 : 0;
+  T best = how == How::max ? least<T>() : greatest<T>();
+  for (size_t i = 0; i < n; ++i) {
+    const T v = x(i);
+    switch (how) {
+      case How::max:
+        best = std::max(best, v);
+        break;
+      case How::min:
+        best = std::min(best, v);
+        break;
+      case How::prod:
+        acc *= uint64_t(v);
+        break;
+      case How::l1:
+        acc += v < 0 ? -uint64_t(v) : uint64_t(v);
+        break;
+      case How::l2:
+      case How::sum_square:
+        acc += uint64_t(v) * uint64_t(v);
+        break;
+      default:
+        acc += uint64_t(v);
+        break;
+    }
+  }
+  switch (how) {
+    case How::max:
+    case How::min:
+      return best;
+    case How::mean: {
+      if (n == 0) return 0;
+      return std::is_signed_v<T> ? T(int64_t(acc) / int64_t(n)) : T(acc / n);
+    }
+    case How::l2:
+      return to_integer<T>(std::sqrt(double(acc)));
+    case How::log_sum:
+    case How::log_sum_exp:
+      return to_integer<T>(fold<double>(how, n, [&](size_t i) { return double(x(i)); }));
+    default:
+      return T(acc);
+  }
+}
+
+Result<Reduced> split(const Reduce& a, Args& args) {
+  std::span<const int64_t> axes = a.axes;
+  if (a.dynamic) axes = args.in(1).values<const int64_t>();
+  SDX_ASSIGN(const AxisSet gone, axis_set(a, axes, args.in(0).rank()));
+  return split_reduced(args.in(0).dims, [&](size_t i) { return gone[i]; });
+}
+
+// The output; its shape is made here if the axes were not known before.
+Result<View> output(const Reduce& a, Args& args) {
+  if (!a.dynamic) return args.out();
+  const View& x = args.in(0);
+  SDX_ASSIGN(const AxisSet gone, axis_set(a, args.in(1).values<const int64_t>(), x.rank()));
+  Dims dims;
+  for (size_t i = 0; i < x.rank(); ++i) {
+    if (!gone[i]) dims.push_back(x.dims[i]);
+    if (gone[i] && a.keep) dims.push_back(1);
+  }
+  return args.make(0, std::move(dims));
+}
+
+Status reference(const Reduce& a, Args& args) {
+  SDX_ASSIGN(const Reduced r, split(a, args));
+  SDX_ASSIGN(const View y, output(a, args));
+  const View& x = args.in(0);
+  std::vector<size_t> offset(r.empty ? 0 : r.count);
+  for (size_t i = 0; i < offset.size(); ++i) offset[i] = r.offset(i);
+  const bool floats = visit_floats(x.type, [&]<class T>() {
+    for (size_t o = 0; o < r.outputs; ++o) {
+      const T* from = x.data<T>() + (r.empty ? 0 : r.base(o));
+      y.data<T>()[o] = store<T>(
+          fold<Compute<T>>(a.how, r.count, [&](size_t i) { return load(from[offset[i]]); }));
+    }
+  });
+  const auto whole = [&]<class T>() {
+    for (size_t o = 0; o < r.outputs; ++o) {
+      const T* from = x.data<T>() + (r.empty ? 0 : r.base(o));
+      y.data<T>()[o] = fold_integers<T>(a.how, r.count, [&](size_t i) { return from[offset[i]]; });
+    }
+  };
+  if (floats || visit_integers(x.type, whole)) return ok();
+  // Max and min of booleans; of no element: false and true.
+  if (x.type != DType::boolean) return unsupported_type("reduction", x.type);
+  for (size_t o = 0; o < r.outputs; ++o) {
+    const uint8_t* from = x.data<uint8_t>() + (r.empty ? 0 : r.base(o));
+    uint8_t best = a.how == How::max ? 0 : 1;
+    for (size_t i = 0; i < r.count; ++i) {
+      best = a.how == How::max ? best | uint8_t(from[offset[i]] != 0)
+                               : best & uint8_t(from[offset[i]] != 0);
+    }
+    y.data<uint8_t>()[o] = best;
+  }
+  return ok();
+}
+
+const Tensor& sample() {
+  static const Tensor x = Tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
+  return x;
+}
+
+std::vector<Case> sum_cases() {
+  return {{.name = "opset1_axes_are_an_attribute",
+           .opset = 1,
+           .attrs = {{"axes", std::vector<int64_t>{1}}, {"keepdims", int64_t{0}}},
+           .inputs = {sample()},
+           .expected = {Tensor::of<float>({2}, {6, 15})}},
+          {.name = "opset13_axes_are_an_input",
+           .opset = 13,
+           .attrs = {},
+           .inputs = {sample(), Tensor::of<int64_t>({1}, {-2})},
+           .expected = {Tensor::of<float>({1, 3}, {5, 7, 9})}},
+          {.name = "no_axes_can_mean_none",
+           .opset = 13,
+           .attrs = {{"noop_with_empty_axes", int64_t{1}}},
+           .inputs = {sample()},
+           .expected = {sample()}},
+          {.name = "an_empty_set_sums_to_zero",
+           .opset = 13,
+           .attrs = {},
+           .inputs = {Tensor::make(DType::f32, {2, 0}), Tensor::of<int64_t>({1}, {1})},
+           .expected = {Tensor::of<float>({2, 1}, {0, 0})}},
+          {.name = "integers_wrap",
+           .opset = 13,
+           .attrs = {{"keepdims", int64_t{0}}},
+           .inputs = {Tensor::of<int32_t>({2}, {INT32_MAX, 1})},
+           .expected = {Tensor::of<int32_t>({}, {INT32_MIN})}}};
+}
+std::vector<Case> square_cases() {
+  return {{.name = "without_axes_to_reduce_squares",
+           .opset = 18,
+           .attrs = {{"noop_with_empty_axes", int64_t{1}}},
+           .inputs = {sample()},
+           .expected = {Tensor::of<float>({2, 3}, {1, 4, 9, 16, 25, 36})}}};
+}
+std::vector<Case> mean_cases() {
+  return {{.name = "over_the_outer_axis",
+           .opset = 11,
+           .attrs = {{"axes", std::vector<int64_t>{0}}},
+           .inputs = {sample()},
+           .expected = {Tensor::of<float>({1, 3}, {2.5f, 3.5f, 4.5f})}},
+          {.name = "of_integers_truncates",
+           .opset = 13,
+           .attrs = {{"keepdims", int64_t{0}}},
+           .inputs = {Tensor::of<int32_t>({2}, {-2, -1})},
+           .expected = {Tensor::of<int32_t>({}, {-1})}}};
+}
+std::vector<Case> max_cases() {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  return {
+      {.name = "nan_wins",
+       .opset = 18,
+       .attrs = {},
+       .inputs = {Tensor::of<float>({2, 2}, {1, nan, -0.f, 0.f}), Tensor::of<int64_t>({1}, {1})},
+       .expected = {Tensor::of<float>({2, 1}, {nan, 0.f})}},
+      {.name = "of_bytes",
+       .opset = 12,
+       .attrs = {{"keepdims", int64_t{0}}},
+       .inputs = {Tensor::of<int8_t>({3}, {-5, -3, -4})},
+       .expected = {Tensor::of<int8_t>({}, {-3})}}};
+}
+
+template <How kHow>
+constexpr OpOf<Reduce> declare(std::string_view name, std::string_view doc,
+                               std::span<const Version> history,
+                               std::vector<Case> (*cases)() = nullptr) {
+  return {.name = name,
+          .doc = doc,
+          .history = history,
+          .read = read<kHow>,
+          .infer = infer,
+          .reference = reference,
+          .cases = cases};
+}
+
+constexpr auto kSum = declare<How::sum>("ReduceSum", "The sum over axes.", kSumHistory, sum_cases);
+constexpr auto kMean =
+    declare<How::mean>("ReduceMean", "The mean over axes.", kHistory, mean_cases);
+constexpr auto kMax =
+    declare<How::max>("ReduceMax", "The greatest element over axes.", kMaxHistory, max_cases);
+constexpr auto kMin = declare<How::min>("ReduceMin", "The least element over axes.", kMaxHistory);
+constexpr auto kProd = declare<How::prod>("ReduceProd", "The product over axes.", kHistory);
+constexpr auto kL1 = declare<How::l1>("ReduceL1", "The sum of magnitudes over axes.", kHistory);
+constexpr auto kL2 =
+    declare<How::l2>("ReduceL2", "The root of the sum of squares over axes.", kHistory);
+constexpr auto kLogSum =
+    declare<How::log_sum>("ReduceLogSum", "The logarithm of the sum over axes.", kLogHistory);
+constexpr auto kLogSumExp = declare<How::log_sum_exp>(
+    "ReduceLogSumExp", "The logarithm of the sum of exponentials over axes.", kLogHistory);
+constexpr auto kSumSquare = declare<How::sum_square>(
+    "ReduceSumSquare", "The sum of squares over axes.", kHistory, square_cases);
+
+}  // namespace
+
+const Op reduce_sum = erase<kSum>();
+const Op reduce_mean = erase<kMean>();
+const Op reduce_max = erase<kMax>();
+const Op reduce_min = erase<kMin>();
+const Op reduce_prod = erase<kProd>();
+const Op reduce_l1 = erase<kL1>();
+const Op reduce_l2 = erase<kL2>();
+const Op reduce_log_sum = erase<kLogSum>();
+const Op reduce_log_sum_exp = erase<kLogSumExp>();
+const Op reduce_sum_square = erase<kSumSquare>();
+
+}  // namespace sdx::ops
