@@ -1,7 +1,6 @@
 // Softmax and LogSoftmax.
-#include <cmath>
-
 #include "kernel/lanes.h"
+#include "kernel/math/math.h"
 #include "ops/common.h"
 #include "ops/list.h"
 
@@ -47,11 +46,11 @@ void rows(const Softmax& a, const View& x, const View& y) {
       const auto in = [&](size_t i) { return load(x.data<T>()[base + i * at.inner]); };
       C most = -std::numeric_limits<C>::infinity();
       for (size_t i = 0; i < at.size; ++i) most = in(i) > most || in(i) != in(i) ? in(i) : most;
-      const auto e = [&](size_t i) { return C(std::exp(in(i) - most)); };
+      const auto e = [&](size_t i) { return math::exp(in(i) - most); };
       const C sum = lane_sum<C>(at.size, e);
       for (size_t i = 0; i < at.size; ++i) {
         y.data<T>()[base + i * at.inner] =
-            store<T>(a.log ? (in(i) - most) - C(std::log(sum)) : e(i) / sum);
+            store<T>(a.log ? (in(i) - most) - math::log(sum) : e(i) / sum);
       }
     }
   }
