@@ -1,8 +1,8 @@
-// What the commands share: options that several take, models and inputs from files, errors for people.
+// What the commands share: options that several take, models and inputs from files, errors for
+// people.
 #pragma once
 
 #include <CLI/CLI.hpp>
-
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,7 +11,8 @@
 
 namespace sdx::cli {
 
-// Exit codes: 0 done, 1 the model or a test is wrong, 2 something could not be read or was asked for wrongly.
+// Exit codes: 0 done, 1 the model or a test is wrong, 2 something could not be read or was asked
+// for wrongly.
 inline constexpr int kOk = 0, kWrong = 1, kUnreadable = 2;
 
 // --threads, --isa, --optimize, --numerics.
@@ -29,6 +30,7 @@ struct Command {
 };
 Command test_command(CLI::App& program);
 Command run_command(CLI::App& program);
+Command bench_command(CLI::App& program);
 
 // Prints "error[...]: ..." to stderr.
 int report(const Error& error, int code = kUnreadable);

@@ -6,9 +6,12 @@
 namespace sdx::cli {
 
 void EngineFlags::add_to(CLI::App& app) {
-  app.add_option("--threads", threads, "threads to use; 0: all this process may use")->check(CLI::NonNegativeNumber);
-  app.add_option("--isa", isa, "instruction set")->check(CLI::IsMember({"portable", "avx2", "avx512", "native"}));
-  app.add_option("--optimize", optimize, "rewrites, which keep every bit")->check(CLI::IsMember({"on", "off"}));
+  app.add_option("--threads", threads, "threads to use; 0: all this process may use")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--isa", isa, "instruction set")
+      ->check(CLI::IsMember({"portable", "avx2", "avx512", "native"}));
+  app.add_option("--optimize", optimize, "rewrites, which keep every bit")
+      ->check(CLI::IsMember({"on", "off"}));
   app.add_option("--numerics", numerics, "strict: no rewrite that changes bits")
       ->check(CLI::IsMember({"standard", "strict"}));
 }
@@ -33,9 +36,11 @@ int report(const Error& error, int code) {
 
 int main(int argc, char** argv) {
   using namespace sdx::cli;
-  CLI::App program("One model, one answer: an ONNX engine whose results have the same bits everywhere.", "sardonyx");
+  CLI::App program(
+      "One model, one answer: an ONNX engine whose results have the same bits everywhere.",
+      "sardonyx");
   program.require_subcommand(1);
-  const Command commands[] = {run_command(program), test_command(program)};
+  const Command commands[] = {run_command(program), bench_command(program), test_command(program)};
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

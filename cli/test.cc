@@ -24,9 +24,11 @@ std::string difference(const Value& found, const Value& expected, const Toleranc
   if (found.is_none()) return "";
   if (found.is_sequence()) {
     const Sequence &a = found.sequence(), &b = expected.sequence();
-    if (a.size() != b.size()) return fmt::format("has {} elements, expected {}", a.size(), b.size());
+    if (a.size() != b.size())
+      return fmt::format("has {} elements, expected {}", a.size(), b.size());
     for (size_t i = 0; i < a.size(); ++i) {
-      if (std::string why = difference(a[i], b[i], tolerance); !why.empty()) return fmt::format("element {} {}", i, why);
+      if (std::string why = difference(a[i], b[i], tolerance); !why.empty())
+        return fmt::format("element {} {}", i, why);
     }
     return "";
   }
@@ -36,7 +38,8 @@ std::string difference(const Value& found, const Value& expected, const Toleranc
     for (const auto& [key, value] : b) {
       const auto at = a.find(key);
       if (at == a.end()) return "lacks a key";
-      if (std::string why = difference(at->second, value, tolerance); !why.empty()) return "entry " + why;
+      if (std::string why = difference(at->second, value, tolerance); !why.empty())
+        return "entry " + why;
     }
     return "";
   }
@@ -52,15 +55,17 @@ std::string difference(const Value& found, const Value& expected, const Toleranc
   const DType type = !complex ? a.type() : a.type() == DType::c64 ? DType::f32 : DType::f64;
   for (size_t i = 0; i < a.count() * (complex ? 2 : 1); ++i) {
     const double x = get_f64(type, a.raw(), i), y = get_f64(type, b.raw(), i);
-    const bool same = std::isnan(y) ? std::isnan(x)
+    const bool same = std::isnan(y)   ? std::isnan(x)
                       : std::isinf(y) ? x == y
-                                      : std::fabs(x - y) <= tolerance.absolute + tolerance.relative * std::fabs(y);
+                                      : std::fabs(x - y) <=
+                                            tolerance.absolute + tolerance.relative * std::fabs(y);
     if (!same) return fmt::format("element {} is {}, expected {}", i, x, y);
   }
   return "";
 }
 
-std::vector<fs::path> numbered(const fs::path& folder, const std::string& stem, const std::string& ending) {
+std::vector<fs::path> numbered(const fs::path& folder, const std::string& stem,
+                               const std::string& ending) {
   std::vector<fs::path> paths;
   for (size_t i = 0;; ++i) {
     const fs::path path = folder / fmt::format("{}_{}{}", stem, i, ending);
@@ -71,7 +76,8 @@ std::vector<fs::path> numbered(const fs::path& folder, const std::string& stem, 
 
 Status run_data_set(const model::Model& model, const run::Compiled& compiled, run::Session& session,
                     const fs::path& folder, const Tolerance& tolerance) {
-  const auto read = [](const fs::path& path, const std::optional<model::Type>& type) -> Result<Value> {
+  const auto read = [](const fs::path& path,
+                       const std::optional<model::Type>& type) -> Result<Value> {
     if (!type) return fail("SDX-C0010", "{} has no declared type", path.string());
     return model::read_value_file(path.string(), *type);
   };
@@ -94,7 +100,8 @@ Status run_data_set(const model::Model& model, const run::Compiled& compiled, ru
   for (size_t i = 0; i < outputs.size(); ++i) {
     SDX_ASSIGN(const Value expected, read(outputs[i], model.graph->output[i].type));
     const std::string why = difference(results[i], expected, tolerance);
-    if (!why.empty()) return fail("SDX-C0013", "output {} \"{}\" {}", i, model.graph->output[i].name, why);
+    if (!why.empty())
+      return fail("SDX-C0013", "output {} \"{}\" {}", i, model.graph->output[i].name, why);
   }
   return ok();
 }
@@ -104,7 +111,8 @@ Status run_test(const fs::path& folder, const CompileOptions& options) {
   SDX_ASSIGN(const auto compiled, compile(model, options));
   run::Session session(compiled);
   Tolerance tolerance;
-  if (folder.filename().string().find("densenet121") != std::string::npos) tolerance.relative = 2e-3;  // the official bound
+  if (folder.filename().string().find("densenet121") != std::string::npos)
+    tolerance.relative = 2e-3;  // the official bound
   const auto sets = numbered(folder, "test_data_set", "");
   if (sets.empty()) return fail("SDX-C0014", "no test_data_set_0");
   for (const fs::path& set : sets) {
@@ -139,7 +147,9 @@ Command test_command(CLI::App& program) {
     bool quiet = false;
   };
   auto flags = std::make_shared<Flags>();
-  app->add_option("folder", flags->folders, "a test, or a folder of tests")->required()->check(CLI::ExistingDirectory);
+  app->add_option("folder", flags->folders, "a test, or a folder of tests")
+      ->required()
+      ->check(CLI::ExistingDirectory);
   app->add_flag("--quiet", flags->quiet, "only the closing line");
   flags->engine.add_to(*app);
   return {app, [flags] {

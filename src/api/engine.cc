@@ -4,7 +4,8 @@
 
 namespace sdx {
 
-Result<typed::Graph> type(std::shared_ptr<const model::Model> model, const CompileOptions& options) {
+Result<typed::Graph> type(std::shared_ptr<const model::Model> model,
+                          const CompileOptions& options) {
   const std::string path = model->path;
   Result<typed::Graph> graph = infer::type_model(std::move(model), {.set = options.set});
   if (!graph) return std::move(graph).error().in(path);
@@ -17,9 +18,11 @@ Result<std::shared_ptr<const run::Compiled>> compile(std::shared_ptr<const model
   return compile(graph, options);
 }
 
-Result<std::shared_ptr<const run::Compiled>> compile(const typed::Graph& graph, const CompileOptions& options) {
+Result<std::shared_ptr<const run::Compiled>> compile(const typed::Graph& graph,
+                                                     const CompileOptions& options) {
   auto pool = std::make_shared<Pool>(options.threads);
-  const plan::Options planning{.isa = options.isa, .threads = pool->threads(), .reference = options.reference};
+  const plan::Options planning{
+      .isa = options.isa, .threads = pool->threads(), .reference = options.reference};
   typed::Graph ready = graph.without_dead();
   if (options.optimize) {
     SDX_ASSIGN(ready, rewrite::optimize(ready));

@@ -11,17 +11,18 @@
 namespace sdx {
 
 struct CompileOptions {
-  int threads = 0;          // 0: the CPUs this process may use
+  int threads = 0;  // 0: the CPUs this process may use
   Isa isa = best_isa();
-  bool optimize = true;     // rewrites; they keep every bit
-  bool reference = false;   // run every operator's reference body
-  Bindings set;             // sizes for symbolic dimensions
+  bool optimize = true;    // rewrites; they keep every bit
+  bool reference = false;  // run every operator's reference body
+  Bindings set;            // sizes for symbolic dimensions
 };
 
 // The typed graph of a model, before optimisation.
 Result<typed::Graph> type(std::shared_ptr<const model::Model> model, const CompileOptions& = {});
 Result<std::shared_ptr<const run::Compiled>> compile(std::shared_ptr<const model::Model> model,
                                                      const CompileOptions& = {});
-Result<std::shared_ptr<const run::Compiled>> compile(const typed::Graph& graph, const CompileOptions& = {});
+Result<std::shared_ptr<const run::Compiled>> compile(const typed::Graph& graph,
+                                                     const CompileOptions& = {});
 
 }  // namespace sdx

@@ -1,0 +1,194 @@
+#include "inputs.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "model/tensor.h"
+#include "npy.h"
+#include "words.h"
+
+namespace sdx::cli {
+namespace {
+
+uint64_t fnv1a(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  return hash;
+}
+
+class SplitMix {
+ public:
+  explicit SplitMix(uint64_t seed) : state_(seed) {}
+  uint64_t next() {
+    uint64_t z = (state_ += 0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+  }
+
+ private:
+  uint64_t state_;
+};
+
+// How many of 0, 1, 2 ... an integer type holds, at most 100.
+uint64_t ids(DType type) {
+  const size_t width = bits(type) - (is_signed(type) ? 1 : 0);
+  return width >= 7 ? 100 : uint64_t{1} << width;
+}
+
+Result<std::pair<std::string, std::string>> split(const std::string& text, std::string_view form) {
+  const size_t at = text.rfind('=');
+  if (at == std::string::npos || at == 0)
+    return fail("SDX-C0030", "\"{}\" is not of the form {}", text, form);
+  return std::pair(text.substr(0, at), text.substr(at + 1));
+}
+
+const model::ValueInfo* declared(const model::Model& model, const std::string& name) {
+  for (const model::ValueInfo& input : model.graph->input) {
+    if (input.name == name) return &input;
+  }
+  return nullptr;
+}
+
+Result<Value> read_input(const model::ValueInfo& info, const std::string& path) {
+  if (path.ends_with(".npy")) {
+    SDX_ASSIGN(Tensor tensor, read_npy(path));
+    return Value(std::move(tensor));
+  }
+  if (!path.ends_with(".pb"))
+    return fail("SDX-C0031", "\"{}\": inputs are read from .pb and .npy files", path);
+  if (!info.type) return fail("SDX-C0010", "input \"{}\" has no declared type", info.name);
+  return model::read_value_file(path, *info.type);
+}
+
+}  // namespace
+
+Result<Value> random_value(const std::string& name, const Fact& fact, uint64_t seed) {
+  if (fact.kind == Fact::Kind::optional) return random_value(name, *fact.element, seed);
+  if (!fact.is_concrete() || fact.type == DType::undefined) {
+    return fail("SDX-C0032",
+                "input \"{}\" is {}: such a value cannot be drawn, give --input {}=FILE", name,
+                fact.text(), name);
+  }
+  SDX_ASSIGN(const size_t count, element_count(fact.dims()));
+  Tensor tensor = Tensor::make(fact.type, fact.dims());
+  SplitMix random(seed ^ fnv1a(name));
+  const bool mask = name.find("mask") != std::string::npos;
+  const bool complex = is_complex(fact.type);
+  const DType part = fact.type == DType::c64    ? DType::f32
+                     : fact.type == DType::c128 ? DType::f64
+                                                : fact.type;
+  for (size_t i = 0; i < count * (complex ? 2 : 1); ++i) {
+    const uint64_t x = random.next();
+    if (is_float(part)) {
+      set_f64(part, tensor.raw(), i, static_cast<double>(x >> 40) / (1 << 23) - 1);
+    } else if (part == DType::boolean) {
+      tensor.data<bool>()[i] = mask || x >> 63 != 0;
+    } else if (part == DType::string) {
+      tensor.data<std::string>()[i] = std::to_string((x >> 32) * 100 >> 32);
+    } else {
+      set_i64(part, tensor.raw(), i, mask ? 1 : static_cast<int64_t>((x >> 32) * ids(part) >> 32));
+    }
+  }
+  return Value(std::move(tensor));
+}
+
+void InputFlags::add_to(CLI::App& app) {
+  app.add_option("--input", files, "an input's value: NAME=FILE, a .pb or .npy file")->take_all();
+  app.add_option("--random", seed, "draw the inputs that no file gives, from this seed");
+  app.add_option("--set", sizes, "the size of a symbolic dimension: DIM=V")->take_all();
+}
+
+Result<Bindings> InputFlags::bindings(const model::Model& model) const {
+  std::vector<std::string> symbols;
+  if (model.graph) {
+    for (const model::ValueInfo& input : model.graph->input) {
+      if (!input.type) continue;
+      const Fact fact = infer::fact_of(*input.type, input.name);
+      for (const Dim& dim : fact.shape.value_or(Shape{})) dim.symbols(symbols);
+    }
+  }
+  Bindings bindings;
+  for (const std::string& text : sizes) {
+    SDX_ASSIGN(const auto pair, split(text, "DIM=V"));
+    const auto& [name, number] = pair;
+    int64_t size = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), size);
+    if (error != std::errc{} || end != number.data() + number.size() || size < 0) {
+      return fail("SDX-C0033", "--set {}: \"{}\" is not a size", text, number);
+    }
+    if (std::find(symbols.begin(), symbols.end(), name) == symbols.end()) {
+      return not_among("SDX-C0034", "no input has a dimension named", name, symbols);
+    }
+    bindings[name] = size;
+  }
+  return bindings;
+}
+
+Result<std::vector<Value>> InputFlags::values(const model::Model& model, const typed::Graph& graph,
+                                              std::vector<std::string>* assumed) const {
+  std::vector<std::string> names;
+  for (const typed::Outlet source : graph.inputs())
+    names.push_back(graph.node(source.node).use.name);
+  std::map<std::string, Value> given;
+  for (const std::string& text : files) {
+    // A name may contain '=', a path may too: the longest name that is an input wins.
+    SDX_ASSIGN(auto pair, split(text, "NAME=FILE"));
+    for (size_t at = text.rfind('='); at != std::string::npos && at > 0;
+         at = text.rfind('=', at - 1)) {
+      pair = {text.substr(0, at), text.substr(at + 1)};
+      if (std::find(names.begin(), names.end(), pair.first) != names.end()) break;
+    }
+    const auto& [name, path] = pair;
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      if (declared(model, name) != nullptr) {
+        return fail("SDX-C0035", "input \"{}\" has its value in the model, as an initializer",
+                    name);
+      }
+      return not_among("SDX-C0036", "the model has no input", name, names);
+    }
+    SDX_ASSIGN(given[name], read_input(*declared(model, name), path));
+  }
+
+  Bindings ones;
+  std::vector<Value> values;
+  for (size_t i = 0; i < names.size(); ++i) {
+    Fact fact = graph.fact(graph.inputs()[i]);
+    if (const auto at = given.find(names[i]); at != given.end()) {
+      // Sizes that a file fixes hold for the inputs that are drawn.
+      if (at->second.is_tensor() && fact.shape && fact.rank() == at->second.tensor().rank()) {
+        for (size_t axis = 0; axis < fact.rank(); ++axis) {
+          const auto solved = fact.dim(axis).solve(at->second.tensor().dims()[axis]);
+          if (!fact.dim(axis).is_const() && solved) ones.insert(*solved);
+        }
+      }
+    }
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (const auto at = given.find(names[i]); at != given.end()) {
+      values.push_back(std::move(at->second));
+      continue;
+    }
+    if (!seed) {
+      Error error = fail("SDX-C0037", "no value for input \"{}\"; the model takes {}", names[i],
+                         listed(names));
+      error.help = fmt::format("give --input {}=FILE, or --random SEED", names[i]);
+      return error;
+    }
+    Fact fact = graph.fact(graph.inputs()[i]);
+    if (fact.kind == Fact::Kind::optional) fact = Fact(*fact.element);
+    if (fact.shape) {
+      std::vector<std::string> symbols;
+      for (const Dim& dim : *fact.shape) dim.symbols(symbols);
+      for (const std::string& symbol : symbols) {
+        if (ones.emplace(symbol, 1).second && assumed != nullptr) assumed->push_back(symbol);
+      }
+      for (Dim& dim : *fact.shape) dim = dim.bind(ones);
+    }
+    SDX_ASSIGN(Value value, random_value(names[i], fact, *seed));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+}  // namespace sdx::cli

@@ -1,0 +1,36 @@
+// Inputs for a model from the command line: from files, or drawn by a generator that is the same
+// everywhere.
+//
+// --random SEED: input by input, element by element, from splitmix64 started with SEED xor the
+// 64-bit FNV-1a hash of the input's name; one draw x per element:
+//   floats      (x >> 40) / 2^23 - 1, rounded to the type: uniform in [-1, 1)
+//   integers    ((x >> 32) * n) >> 32: uniform in [0, n), n = 100 or as many as a narrower type can
+//   hold bool        x >> 63 strings     the integer in decimal bool and integer inputs whose name
+//   contains "mask": 1
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "command.h"
+
+namespace sdx::cli {
+
+struct InputFlags {
+  std::vector<std::string> files;  // NAME=FILE
+  std::optional<uint64_t> seed;
+  std::vector<std::string> sizes;  // DIM=V
+
+  void add_to(CLI::App& app);
+  // --set, with names that the model's inputs use.
+  Result<Bindings> bindings(const model::Model& model) const;
+  // One value per input of `graph`, in its order. Sizes still open when drawing become 1; `assumed`
+  // lists them.
+  Result<std::vector<Value>> values(const model::Model& model, const typed::Graph& graph,
+                                    std::vector<std::string>* assumed = nullptr) const;
+};
+
+Result<Value> random_value(const std::string& name, const Fact& fact, uint64_t seed);
+
+}  // namespace sdx::cli

@@ -1,0 +1,100 @@
+#include "npy.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "bytes/file.h"
+
+namespace sdx::cli {
+namespace {
+
+struct Kind {
+  std::string_view descr;
+  DType type;
+};
+constexpr Kind kKinds[] = {{"<f4", DType::f32}, {"<f8", DType::f64},  {"<f2", DType::f16},
+                           {"|i1", DType::i8},  {"<i2", DType::i16},  {"<i4", DType::i32},
+                           {"<i8", DType::i64}, {"|u1", DType::u8},   {"<u2", DType::u16},
+                           {"<u4", DType::u32}, {"<u8", DType::u64},  {"|b1", DType::boolean},
+                           {"<c8", DType::c64}, {"<c16", DType::c128}};
+
+// The text after "'key':" of the header, which is a Python dictionary in one fixed form.
+std::string_view entry(std::string_view header, std::string_view key) {
+  const std::string quoted = fmt::format("'{}':", key);
+  const size_t at = header.find(quoted);
+  if (at == std::string_view::npos) return {};
+  header.remove_prefix(at + quoted.size());
+  header.remove_prefix(std::min(header.find_first_not_of(' '), header.size()));
+  return header;
+}
+
+Result<Dims> shape_of(std::string_view text) {
+  const auto bad = [] { return fail("SDX-C0021", "the header has no shape like (2, 3)"); };
+  if (!text.starts_with('(')) return bad();
+  Dims dims;
+  text.remove_prefix(1);
+  for (;;) {
+    text.remove_prefix(std::min(text.find_first_not_of(", "), text.size()));
+    if (text.starts_with(')')) return dims;
+    int64_t size = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+    if (error != std::errc{} || dims.size() > 64) return bad();
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
+    dims.push_back(size);
+  }
+}
+
+Result<Tensor> parse(const std::shared_ptr<const MappedFile>& file) {
+  const auto bytes = file->bytes();
+  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (!all.starts_with("\x93NUMPY") || all.size() < 12) return fail("SDX-C0020", "not a .npy file");
+  const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<uint8_t>(all[i])); };
+  const bool old = byte(6) == 1;
+  const size_t start = old ? 10 : 12;
+  const size_t size =
+      old ? byte(8) | byte(9) << 8 : byte(8) | byte(9) << 8 | byte(10) << 16 | byte(11) << 24;
+  if (byte(6) < 1 || byte(6) > 3 || size > all.size() - start) {
+    return fail("SDX-C0020", "not a .npy file of version 1, 2 or 3");
+  }
+  const std::string_view header = all.substr(start, size);
+  if (!entry(header, "fortran_order").starts_with("False")) {
+    Error error = fail("SDX-C0022", "the array is not stored row by row");
+    error.help = "save numpy.ascontiguousarray(x)";
+    return error;
+  }
+  SDX_ASSIGN(Dims dims, shape_of(entry(header, "shape")));
+  SDX_ASSIGN(const size_t count, element_count(dims));
+  const std::string_view descr = entry(header, "descr");
+  for (const Kind& kind : kKinds) {
+    if (!descr.starts_with(fmt::format("'{}'", kind.descr))) continue;
+    const std::string_view data = all.substr(start + size);
+    if (data.size() != bytes_for(kind.type, count)) {
+      return fail("SDX-C0023", "{} bytes of elements; {} of {} needs {}", data.size(),
+                  to_string(dims), onnx_name(kind.type), bytes_for(kind.type, count));
+    }
+    const auto is_bool = [](char c) { return c == 0 || c == 1; };
+    if (kind.type == DType::boolean && !std::all_of(data.begin(), data.end(), is_bool)) {
+      return fail("SDX-C0023", "an element of a bool array is neither 0 nor 1");
+    }
+    // Headers are padded so that elements are aligned; a file whose header is not gets a copy that
+    // is.
+    if (reinterpret_cast<uintptr_t>(data.data()) % 16 == 0)
+      return Tensor::over(kind.type, dims, file, data.data());
+    Tensor copy = Tensor::make(kind.type, std::move(dims));
+    if (!data.empty()) std::memcpy(copy.raw(), data.data(), data.size());
+    return copy;
+  }
+  return fail("SDX-C0024", "element type {} is not one that models take",
+              descr.substr(0, descr.find(',')));
+}
+
+}  // namespace
+
+Result<Tensor> read_npy(const std::string& path) {
+  SDX_ASSIGN(const auto file, MappedFile::open(path, size_t{64} << 30));
+  Result<Tensor> tensor = parse(file);
+  if (!tensor) return std::move(tensor).error().in(path);
+  return tensor;
+}
+
+}  // namespace sdx::cli

@@ -1,0 +1,120 @@
+#include "outputs.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "model/tensor.h"
+
+namespace sdx::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostShown = 6;
+
+std::string element(const Tensor& tensor, size_t i) {
+  const DType type = tensor.type();
+  if (type == DType::string) {
+    const std::string& text = tensor.data<std::string>()[i];
+    return fmt::format("\"{}\"", text.size() > 40 ? text.substr(0, 37) + "..." : text);
+  }
+  if (type == DType::boolean) return get_i64(type, tensor.raw(), i) != 0 ? "true" : "false";
+  if (type == DType::u64) return fmt::format("{}", tensor.data<uint64_t>()[i]);
+  if (is_integer(type)) return fmt::format("{}", get_i64(type, tensor.raw(), i));
+  if (type == DType::f64) return fmt::format("{}", tensor.data<double>()[i]);
+  if (is_complex(type)) {
+    const DType part = type == DType::c64 ? DType::f32 : DType::f64;
+    return fmt::format("{}{:+}i", get_f64(part, tensor.raw(), 2 * i),
+                       get_f64(part, tensor.raw(), 2 * i + 1));
+  }
+  return fmt::format("{}", static_cast<float>(get_f64(type, tensor.raw(), i)));
+}
+
+// The declared type if there is one; else a tensor, which is all that can be said of a value
+// without one.
+model::Type type_of(const model::ValueInfo& info) {
+  if (info.type) return *info.type;
+  model::Type type;
+  type.value = model::TensorType{};
+  return type;
+}
+
+// A folder that is gone with its content unless kept.
+struct Staging {
+  fs::path path;
+  ~Staging() {
+    std::error_code ignored;
+    if (!path.empty()) fs::remove_all(path, ignored);
+  }
+};
+
+Error io_error(const fs::path& path, const std::error_code& error) {
+  return fail("SDX-C0040", "{}: {}", path.string(), error.message());
+}
+
+}  // namespace
+
+std::string summary(const std::string& name, const Value& value) {
+  if (value.is_none()) return name + " none";
+  if (value.is_sequence()) {
+    std::string text = fmt::format("{} sequence of {}", name, value.sequence().size());
+    for (size_t i = 0; i < std::min(value.sequence().size(), kMostShown); ++i) {
+      text += "\n  " + summary(fmt::format("{}[{}]", name, i), value.sequence()[i]);
+    }
+    return text;
+  }
+  if (value.is_map()) return fmt::format("{} map of {}", name, value.map().size());
+  const Tensor& tensor = value.tensor();
+  std::string text =
+      fmt::format("{} {}{} =", name, short_name(tensor.type()), to_string(tensor.dims()));
+  for (size_t i = 0; i < std::min(tensor.count(), kMostShown); ++i)
+    text += " " + element(tensor, i);
+  if (tensor.count() > kMostShown) text += " ...";
+  return text;
+}
+
+Status write_outputs(const model::Model& model, const std::vector<Value>& values,
+                     const std::string& folder) {
+  std::error_code error;
+  fs::path target = fs::path(folder).lexically_normal();
+  if (!target.has_filename()) target = target.parent_path();  // "dir/" is "dir"
+  const bool exists = fs::exists(target, error);
+  if (exists && !fs::is_directory(target, error))
+    return fail("SDX-C0041", "{} is not a folder", folder);
+  const std::string unique = fmt::format(".sardonyx-{}", ::getpid());
+  if (!exists && target.has_parent_path()) fs::create_directories(target.parent_path(), error);
+  if (error) return io_error(target.parent_path(), error);
+
+  // A new folder takes its place under its name at once; into one that exists, finished files are
+  // moved.
+  Staging staging{exists ? target / unique : fs::path(target.string() + unique)};
+  if (!fs::create_directory(staging.path, error)) {
+    const Error failed =
+        io_error(staging.path, error ? error : std::make_error_code(std::errc::file_exists));
+    staging.path.clear();
+    return failed;
+  }
+  const auto file = [](size_t i) { return fmt::format("output_{}.pb", i); };
+  for (size_t i = 0; i < values.size(); ++i) {
+    const model::ValueInfo& info = model.graph->output[i];
+    SDX_TRY(model::write_value_file(values[i], type_of(info), (staging.path / file(i)).string(),
+                                    info.name));
+  }
+  if (!exists) {
+    fs::rename(staging.path, target, error);
+    if (error) return io_error(target, error);
+    staging.path.clear();
+    return ok();
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    fs::rename(staging.path / file(i), target / file(i), error);
+    if (error) return io_error(target / file(i), error);
+  }
+  for (size_t i = values.size(); fs::remove(target / file(i), error); ++i) {
+  }
+  return ok();
+}
+
+}  // namespace sdx::cli
