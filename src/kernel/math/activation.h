@@ -19,7 +19,8 @@ SDX_INLINE F gelu(F x) {
   const F phi = F(1.0f) + erf(x / F(0x1.6a09e6p+0f));
   return canonical((F(0.5f) * x) * phi);
 }
-// (0.5 x) (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), the cube as pow(x, 3).
+// (0.5 x) (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), the cube as pow(x, 3) and the
+// root as the float nearest to it, as exporters write it.
 template <class F>
 SDX_INLINE F gelu_tanh(F x) {
   const auto wide = to_f64(x);

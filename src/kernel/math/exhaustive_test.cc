@@ -51,20 +51,22 @@ TEST_P(DISABLED_every_float, errs_by_at_most_one_unit) {
   const Function& f = GetParam();
   constexpr size_t kBlock = 1 << 12;
   std::vector<float> x(kBlock), y(kBlock);
-  double worst = 0;
+  double worst = 0.5;
   float worst_x = 0;
   for (uint64_t first = 0; first < (uint64_t(1) << 32); first += kBlock) {
     for (size_t i = 0; i < kBlock; ++i) x[i] = std::bit_cast<float>(uint32_t(first + i));
     tile::unary(f.op, x.data(), y.data(), kBlock);
     for (size_t i = 0; i < kBlock; ++i) {
-      const double error = ulp_error(y[i], f.exact(x[i]));
+      const double exact = f.exact(x[i]);
+      if (y[i] == float(exact)) continue;  // correctly rounded: at most half a unit
+      const double error = ulp_error(y[i], exact);
       if (error > worst) {
         worst = error;
         worst_x = x[i];
       }
     }
   }
-  std::printf("| %s | %.4f | %a |\n", f.name, worst, double(worst_x));
+  std::fprintf(stderr, "| %s | %.4f | %a |\n", f.name, worst, double(worst_x));
   EXPECT_LE(worst, 1.0);
 }
 

@@ -39,8 +39,8 @@ SDX_INLINE ExpParts<F> exp_parts(F x) {
   const F r = fma(count, F(-0x1.7f7d1cp-20f), near);
   // What r lost; only a difference of e^x and 1 can tell.
   const F tail = kTail ? fma(count, F(-0x1.7f7d1cp-20f), near - r) : F(0.0f);
-  const F q =
-      polynomial(r, 0x1p-1f, 0x1.55548ap-3f, 0x1.5554e2p-5f, 0x1.123eeep-7f, 0x1.6d547ap-10f);
+  const F q = polynomial(r, 0x1p-1f, 0x1.555556p-3f, 0x1.5554e4p-5f, 0x1.110feep-7f,
+                         0x1.6d51f8p-10f, 0x1.a27378p-13f);
   const F first = F(1.0f) + r;
   const F exact = r - (first - F(1.0f));
   const F rest = fma(r * r, q, kTail ? exact + tail : exact);
@@ -99,7 +99,7 @@ SDX_INLINE F tanh(F x) {
   const F s = x * x;
   const F p = polynomial(s, -0x1.555554p-2f, 0x1.111086p-3f, -0x1.b9f592p-5f, 0x1.63e038p-6f,
                          -0x1.0dc16p-7f, 0x1.201034p-9f);
-  const F small = fma(x * s, p, x);
+  const F small = fma(magnitude * s, p, magnitude);
 
   const F bounded = min_raw(magnitude, F(10.0f));
   const auto e = exp_parts(bounded + bounded);
@@ -112,7 +112,7 @@ SDX_INLINE F tanh(F x) {
   const F large = F(1.0f) - q;
   const F lost = (F(1.0f) - large) - q;
   const F rounded = large + (lost - rest);
-  return select(is_nan(x), nan<F>(), select(magnitude < F(0.6f), small, with_sign(rounded, x)));
+  return select(is_nan(x), nan<F>(), with_sign(select(magnitude < F(0.6f), small, rounded), x));
 }
 
 // Below 0.95: x + x p(x^2); above: 1 - e^(q(|x|)), which is 1 from 3.95 on.
