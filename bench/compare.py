@@ -37,7 +37,8 @@ class Sardonyx:
 
     def __init__(self, program):
         self.program = str(program)
-        self.version = subprocess.run([self.program, "--version"], capture_output=True, text=True).stdout.strip()
+        describe = ["git", "-C", str(cases.ROOT), "describe", "--always", "--dirty"]
+        self.version = subprocess.run(describe, capture_output=True, text=True).stdout.strip()
 
     def bench_command(self, model, inputs, threads, runs, warmup):
         flags = ["--threads", str(threads), "--runs", str(runs), "--warmup", str(warmup), "--json"]
