@@ -20,6 +20,7 @@ Result<CompileOptions> EngineFlags::options() const {
   CompileOptions options;
   options.threads = threads;
   options.optimize = optimize == "on";
+  options.strict = numerics == "strict";
   if (isa != "native") {
     options.isa = isa == "avx512" ? Isa::avx512 : isa == "avx2" ? Isa::avx2 : Isa::portable;
     if (!isa_available(options.isa)) return fail("SDX-C0001", "this machine has no {}", isa);

@@ -14,6 +14,7 @@ struct CompileOptions {
   int threads = 0;  // 0: the CPUs this process may use
   Isa isa = best_isa();
   bool optimize = true;    // rewrites; they keep every bit
+  bool strict = false;     // --numerics strict: no rewrite that changes bits
   bool reference = false;  // run every operator's reference body
   Bindings set;            // sizes for symbolic dimensions
 };

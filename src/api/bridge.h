@@ -1,0 +1,36 @@
+// Bridge: public values to the engine's and back. Elements are shared, not copied.
+#pragma once
+
+#include "base/tensor.h"
+#include "fact/fact.h"
+#include "sardonyx/sardonyx.h"
+
+namespace sdx::run {
+class Compiled;
+}
+
+namespace sardonyx {
+
+struct Bridge {
+  static Error error(const sdx::Error& error) {
+    return {error.code, error.what, error.where, error.help};
+  }
+
+  static sdx::Tensor in(const Tensor& tensor);
+  static sdx::Value in(const Value& value);
+  static Tensor out(const sdx::Tensor& tensor);
+  static Value out(const sdx::Value& value);
+  static Port port(const std::string& name, const sdx::Fact& fact);
+  // `names` outlives the outputs by being shared.
+  static Outputs outputs(std::shared_ptr<const std::vector<std::string>> names,
+                         const std::vector<sdx::Value>& values);
+
+  static Session session(std::shared_ptr<const sdx::run::Compiled> compiled);
+  static Model model(std::shared_ptr<const Model::State> state) {
+    Model model;
+    model.state_ = std::move(state);
+    return model;
+  }
+};
+
+}  // namespace sardonyx

@@ -1,0 +1,210 @@
+// The public model and session, over the engine.
+#include <algorithm>
+#include <set>
+
+#include "api/bridge.h"
+#include "api/engine.h"
+#include "api/floating.h"
+
+namespace sardonyx {
+
+using sdx::DefaultFloating;
+
+namespace {
+
+// Inputs whose value the model itself holds are not part of the signature.
+std::vector<Port> declared_inputs(const sdx::model::Graph& graph) {
+  std::set<std::string_view> initialized;
+  for (const sdx::model::TensorData& init : graph.initializer) initialized.insert(init.name);
+  for (const sdx::model::SparseTensorData& init : graph.sparse_initializer) {
+    if (init.values) initialized.insert(init.values->name);
+  }
+  std::vector<Port> ports;
+  for (const sdx::model::ValueInfo& info : graph.input) {
+    if (initialized.contains(info.name)) continue;
+    ports.push_back(Bridge::port(info.name, info.type ? sdx::infer::fact_of(*info.type, info.name)
+                                                      : sdx::Fact::tensor(sdx::DType::undefined)));
+  }
+  return ports;
+}
+
+std::vector<Port> declared_outputs(const sdx::model::Graph& graph) {
+  std::vector<Port> ports;
+  for (const sdx::model::ValueInfo& info : graph.output) {
+    ports.push_back(Bridge::port(info.name, info.type ? sdx::infer::fact_of(*info.type, info.name)
+                                                      : sdx::Fact::tensor(sdx::DType::undefined)));
+  }
+  return ports;
+}
+
+std::string listed(const std::vector<Port>& ports) {
+  std::string text;
+  for (const Port& port : ports)
+    text += fmt::format("{}\"{}\"", text.empty() ? "" : ", ", port.name);
+  return text.empty() ? "none" : text;
+}
+
+bool same(const sdx::Tensor& bound, const Tensor& given) {
+  return bound.type() == static_cast<sdx::DType>(given.type()) && bound.raw() == given.data() &&
+         bound.dims() == given.dims();
+}
+
+}  // namespace
+
+struct Model::State {
+  explicit State(std::shared_ptr<const sdx::model::Model> read) : model(std::move(read)) {
+    if (!model->graph) return;
+    inputs = declared_inputs(*model->graph);
+    outputs = declared_outputs(*model->graph);
+  }
+
+  std::shared_ptr<const sdx::model::Model> model;
+  std::vector<Port> inputs, outputs;
+};
+
+struct Session::State {
+  explicit State(std::shared_ptr<const sdx::run::Compiled> made)
+      : compiled(made), session(std::move(made)) {
+    std::vector<std::string> output_names;
+    const sdx::typed::Graph& graph = compiled->graph();
+    for (const sdx::typed::Outlet source : graph.inputs()) {
+      inputs.push_back(Bridge::port(graph.node(source.node).use.name, graph.fact(source)));
+    }
+    for (const sdx::typed::Output& output : graph.outputs()) {
+      outputs.push_back(Bridge::port(output.name, graph.fact(output.outlet)));
+      output_names.push_back(output.name);
+    }
+    names = std::make_shared<const std::vector<std::string>>(std::move(output_names));
+  }
+
+  sdx::Result<std::vector<sdx::Value>> arguments(std::span<const NamedValue> given) const;
+  sdx::Status run_into(std::span<const Tensor> in, std::span<Tensor> out);
+
+  std::shared_ptr<const sdx::run::Compiled> compiled;
+  sdx::run::Session session;
+  std::vector<Port> inputs, outputs;
+  std::shared_ptr<const std::vector<std::string>> names;
+  // What run_into was last given, as the engine takes it: made anew only where a type, shape or
+  // address changes.
+  std::vector<sdx::Value> bound_inputs;
+  std::vector<sdx::Tensor> bound_outputs;
+};
+
+// One value per input, in the model's order.
+sdx::Result<std::vector<sdx::Value>> Session::State::arguments(
+    std::span<const NamedValue> given) const {
+  std::vector<sdx::Value> values(inputs.size());
+  std::vector<bool> filled(inputs.size());
+  for (const auto& [name, value] : given) {
+    const auto named = [&, wanted = name](const Port& port) { return port.name == wanted; };
+    const auto at = std::find_if(inputs.begin(), inputs.end(), named);
+    if (at == inputs.end()) {
+      return sdx::fail("SDX-A0002", "the model has no input \"{}\"; it takes {}", name,
+                       listed(inputs));
+    }
+    const auto i = static_cast<size_t>(at - inputs.begin());
+    values[i] = Bridge::in(value);
+    filled[i] = true;
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!filled[i]) {
+      return sdx::fail("SDX-A0003", "no value for input \"{}\"; the model takes {}", inputs[i].name,
+                       listed(inputs));
+    }
+  }
+  return values;
+}
+
+sdx::Status Session::State::run_into(std::span<const Tensor> in, std::span<Tensor> out) {
+  bound_inputs.resize(in.size());
+  bound_outputs.resize(out.size());
+  for (size_t i = 0; i < in.size(); ++i) {
+    sdx::Value& bound = bound_inputs[i];
+    if (!bound.is_tensor() || !same(bound.tensor(), in[i])) bound = Bridge::in(in[i]);
+  }
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (!same(bound_outputs[i], out[i])) bound_outputs[i] = Bridge::in(out[i]);
+  }
+  return session.run_into(bound_inputs, bound_outputs);
+}
+
+Session Bridge::session(std::shared_ptr<const sdx::run::Compiled> compiled) {
+  return Session(std::make_unique<Session::State>(std::move(compiled)));
+}
+
+Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
+
+const std::vector<Port>& Session::inputs() const { return state_->inputs; }
+const std::vector<Port>& Session::outputs() const { return state_->outputs; }
+size_t Session::arena_bytes() const { return state_->session.arena_bytes(); }
+int Session::threads() const { return state_->compiled->pool().threads(); }
+Session Session::another() const { return Bridge::session(state_->compiled); }
+
+Expected<Outputs> Session::try_run(std::span<const NamedValue> inputs) {
+  const DefaultFloating floating;
+  const auto values = state_->arguments(inputs);
+  if (!values) return Bridge::error(values.error());
+  const auto results = state_->session.run(*values);
+  if (!results) return Bridge::error(results.error());
+  return Bridge::outputs(state_->names, *results);
+}
+
+std::optional<Error> Session::try_run_into(std::span<const Tensor> inputs,
+                                           std::span<Tensor> outputs) {
+  const DefaultFloating floating;
+  const sdx::Status status = state_->run_into(inputs, outputs);
+  if (!status) return Bridge::error(status.error());
+  return std::nullopt;
+}
+
+void Session::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
+  if (std::optional<Error> error = try_run_into(inputs, outputs)) throw *std::move(error);
+}
+
+Expected<Model> Model::try_load(const std::string& path) {
+  auto model = sdx::model::read_file(path);
+  if (!model) return Bridge::error(model.error());
+  return Bridge::model(std::make_shared<const State>(*std::move(model)));
+}
+
+Expected<Model> Model::try_parse(std::span<const std::byte> bytes, const std::string& folder) {
+  auto model = sdx::model::read_bytes(bytes, {}, folder);
+  if (!model) return Bridge::error(model.error());
+  return Bridge::model(std::make_shared<const State>(*std::move(model)));
+}
+
+std::vector<Error> Model::check() const {
+  const DefaultFloating floating;
+  const auto graph = sdx::type(state_->model);
+  if (!graph) return {Bridge::error(graph.error())};
+  return {};
+}
+
+const std::vector<Port>& Model::inputs() const { return state_->inputs; }
+const std::vector<Port>& Model::outputs() const { return state_->outputs; }
+
+Expected<Session> Model::try_compile(const Options& options) const {
+  const DefaultFloating floating;
+  sdx::CompileOptions engine;
+  engine.threads = options.threads;
+  engine.optimize = options.optimize;
+  engine.strict = options.strict;
+  engine.set = {options.set.begin(), options.set.end()};
+  if (options.isa != Isa::native) {
+    engine.isa = options.isa == Isa::avx512 ? sdx::Isa::avx512
+                 : options.isa == Isa::avx2 ? sdx::Isa::avx2
+                                            : sdx::Isa::portable;
+    if (!sdx::isa_available(engine.isa)) {
+      return Bridge::error(
+          sdx::fail("SDX-A0004", "this machine has no {}", sdx::isa_name(engine.isa)));
+    }
+  }
+  auto compiled = sdx::compile(state_->model, engine);
+  if (!compiled) return Bridge::error(compiled.error());
+  return Bridge::session(*std::move(compiled));
+}
+
+}  // namespace sardonyx
