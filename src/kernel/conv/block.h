@@ -69,9 +69,9 @@ inline constexpr size_t kPanelFloats = 131072;
 
 SDX_DECLARE_ISAS(void conv_stage(const ConvShape&, const Staged&, const float* plane, float* out);
                  void conv_block(const ConvBlock&);
-                 // One output plane of a convolution with one input channel per group; offset: room
-                 // for one per tap.
-                 void conv_depthwise(const ConvShape&, const Staged&, const float* x,
-                                     const float* w, const float* bias, float* y, size_t* offset);)
+                 // One output plane of a convolution with one input channel per group; offset[tap]
+                 // as Staged says.
+                 void conv_depthwise(const ConvShape&, const Staged&, const size_t* offset,
+                                     const float* x, const float* w, const float* bias, float* y);)
 
 }  // namespace sdx

@@ -26,14 +26,15 @@ ConvShape flattened(const ConvShape& given) {
   return s;
 }
 
-// Scratch: staged planes (of all channels, or one per thread if depthwise), then each thread's own.
+// Scratch: staged planes of all channels, then each thread's own; if depthwise, the taps' offsets,
+// then one staged plane per thread.
 struct Layout {
   size_t staged, per_thread;
 };
 
 Layout layout(const ConvShape& s, const Staged& staged) {
   if (is_depthwise(s)) {
-    return {0, aligned(staged.plane + kSlack) + aligned(2 * taps_of(s))};
+    return {aligned(2 * taps_of(s)), aligned(staged.plane + kSlack)};
   }
   const size_t planes = staged.copied ? aligned(s.in_channels * staged.plane + kSlack) : 0;
   return {planes, kPanelFloats + 2 * kDepth};
@@ -46,17 +47,24 @@ void run_depthwise(const ConvArgs& g, const ConvShape& s, const Staged& staged, 
   const size_t in_pixels = s.in[0] * s.in[1] * s.in[2];
   const auto stage = SDX_PICK(conv_stage, isa);
   const auto run = SDX_PICK(conv_depthwise, isa);
+  size_t* offset = static_cast<size_t*>(g.scratch);
+  float* planes = static_cast<float*>(g.scratch) + l.staged;
+  size_t tap = 0;
+  for (size_t kz = 0; kz < s.kernel[0]; ++kz) {
+    for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
+      for (size_t kx = 0; kx < s.kernel[2]; ++kx) offset[tap++] = staged.tap_offset(s, kz, ky, kx);
+    }
+  }
   pool.parallel(s.batch * s.in_channels, 1, [&](size_t begin, size_t end, int thread) {
-    float* plane = static_cast<float*>(g.scratch) + size_t(thread) * l.per_thread;
-    auto* offset = reinterpret_cast<size_t*>(plane + aligned(staged.plane + kSlack));
+    float* plane = planes + size_t(thread) * l.per_thread;
     for (size_t i = begin; i < end; ++i) {
       const size_t channel = i % s.in_channels;
       stage(s, staged, g.x + i * in_pixels, plane);
       for (size_t j = 0; j < multiplier; ++j) {
         const size_t out = channel * multiplier + j, row = i * multiplier + j;
         float* y = g.y + row * pixels;
-        run(s, staged, plane, g.weights + out * taps, g.bias == nullptr ? nullptr : g.bias + out, y,
-            offset);
+        run(s, staged, offset, plane, g.weights + out * taps,
+            g.bias == nullptr ? nullptr : g.bias + out, y);
         if (g.epilogue.fn != nullptr) g.epilogue.fn(g.epilogue.ctx, y, pixels, row, 0, 1, pixels);
       }
     }

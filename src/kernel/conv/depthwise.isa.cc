@@ -18,22 +18,8 @@ struct DepthwiseTile {
 };
 
 template <int Rows, int Vecs>
-void depthwise_tile(const DepthwiseTile& t) {
-  Vec acc[Rows][Vecs];
-  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-    unroll<Vecs>([&](auto v)
-                     __attribute__((always_inline)) { acc[r.value][v.value] = vec_zero(); });
-  });
-  for (size_t tap = 0; tap < t.taps; ++tap) {
-    const Vec w = vec_set(t.w[tap]);
-    const float* x = t.x + t.offset[tap];
-    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-        const Vec value = vec_load(x + r.value * t.row_step + v.value * kLanes);
-        acc[r.value][v.value] = vec_fma(w, value, acc[r.value][v.value]);
-      });
-    });
-  }
+[[gnu::always_inline]] inline void store_outputs(const DepthwiseTile& t,
+                                                 const Vec (&acc)[Rows][Vecs]) {
   unroll<Rows>([&](auto r) __attribute__((always_inline)) {
     unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
       Vec out = acc[r.value][v.value];
@@ -50,6 +36,26 @@ void depthwise_tile(const DepthwiseTile& t) {
   });
 }
 
+template <int Rows, int Vecs>
+void depthwise_tile(const DepthwiseTile& t) {
+  Vec acc[Rows][Vecs];
+  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+    unroll<Vecs>([&](auto v)
+                     __attribute__((always_inline)) { acc[r.value][v.value] = vec_zero(); });
+  });
+  for (size_t tap = 0; tap < t.taps; ++tap) {
+    const Vec w = vec_set(t.w[tap]);
+    const float* x = t.x + t.offset[tap];
+    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+        const Vec value = vec_load(x + r.value * t.row_step + v.value * kLanes);
+        acc[r.value][v.value] = vec_fma(w, value, acc[r.value][v.value]);
+      });
+    });
+  }
+  store_outputs<Rows, Vecs>(t, acc);
+}
+
 using DepthwiseFn = void (*)(const DepthwiseTile&);
 constexpr int kMostVecs = 4;
 constexpr DepthwiseFn kOneRow[kMostVecs] = {depthwise_tile<1, 1>, depthwise_tile<1, 2>,
@@ -57,23 +63,86 @@ constexpr DepthwiseFn kOneRow[kMostVecs] = {depthwise_tile<1, 1>, depthwise_tile
 constexpr DepthwiseFn kFourRows[kMostVecs] = {depthwise_tile<4, 1>, depthwise_tile<4, 2>,
                                               depthwise_tile<4, 3>, depthwise_tile<4, 4>};
 
-}  // namespace
+// The commonest kernel, 3 x 3 with dilation 1, for Rows rows at once: an input vector is loaded
+// once for all the output rows that it meets. Input rows come in ascending order, so each output
+// still sees its taps in the order of the reduction.
+template <int Rows, int Vecs, int Stride>
+void depthwise_3x3(const DepthwiseTile& t, size_t in_step) {
+  Vec acc[Rows][Vecs], w[9];
+  unroll<9>([&](auto i) __attribute__((always_inline)) { w[i.value] = vec_set(t.w[i.value]); });
+  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+    unroll<Vecs>([&](auto v)
+                     __attribute__((always_inline)) { acc[r.value][v.value] = vec_zero(); });
+  });
+  unroll<(Rows - 1) * Stride + 3>([&](auto y) __attribute__((always_inline)) {
+    unroll<3>([&](auto kx) __attribute__((always_inline)) {
+      const float* x = t.x + y.value * in_step + t.offset[kx.value];
+      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+        const Vec value = vec_load(x + v.value * kLanes);
+        unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+          const int ky = y.value - r.value * Stride;
+          if (ky >= 0 && ky < 3) {
+            acc[r.value][v.value] = vec_fma(w[3 * ky + kx.value], value, acc[r.value][v.value]);
+          }
+        });
+      });
+    });
+  });
+  store_outputs<Rows, Vecs>(t, acc);
+}
 
-void conv_depthwise(const ConvShape& s, const Staged& staged, const float* x, const float* w,
-                    const float* bias, float* y, size_t* offset) {
-  DepthwiseTile t;
-  t.taps = 0;
-  for (size_t kz = 0; kz < s.kernel[0]; ++kz) {
-    for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
-      for (size_t kx = 0; kx < s.kernel[2]; ++kx)
-        offset[t.taps++] = staged.tap_offset(s, kz, ky, kx);
+bool is_3x3(const ConvShape& s) {
+  return s.kernel[0] == 1 && s.kernel[1] == 3 && s.kernel[2] == 3 && s.dilation[1] == 1 &&
+         s.stride[1] <= 2;
+}
+
+// Twice as many vectors at once where there are registers for them.
+constexpr int kVecs3x3 = kLanes == 16 ? 2 : 1;
+
+void run_3x3(const ConvShape& s, const Staged& staged, const float* x, float* y, DepthwiseTile t) {
+  const size_t in_step = staged.dims[2], width = s.out[2];
+  for (size_t plane = 0; plane < s.out[0]; ++plane) {
+    for (size_t oy = 0; oy < s.out[1];) {
+      const bool four = oy + 4 <= s.out[1];
+      for (size_t ox = 0; ox < width;) {
+        const size_t left = width - ox;
+        t.x = x + staged.base(s, plane, oy, ox);
+        t.y = y + (plane * s.out[1] + oy) * width + ox;
+        const bool wide = left > size_t(kLanes) && kVecs3x3 == 2;
+        const size_t most = wide ? 2 * kLanes : kLanes;
+        t.cols = left < most ? left : most;
+        if (s.stride[1] == 1) {
+          if (wide) {
+            four ? depthwise_3x3<4, kVecs3x3, 1>(t, in_step)
+                 : depthwise_3x3<1, kVecs3x3, 1>(t, in_step);
+          } else {
+            four ? depthwise_3x3<4, 1, 1>(t, in_step) : depthwise_3x3<1, 1, 1>(t, in_step);
+          }
+        } else if (wide) {
+          four ? depthwise_3x3<4, kVecs3x3, 2>(t, in_step)
+               : depthwise_3x3<1, kVecs3x3, 2>(t, in_step);
+        } else {
+          four ? depthwise_3x3<4, 1, 2>(t, in_step) : depthwise_3x3<1, 1, 2>(t, in_step);
+        }
+        ox += t.cols;
+      }
+      oy += four ? 4 : 1;
     }
   }
+}
+
+}  // namespace
+
+void conv_depthwise(const ConvShape& s, const Staged& staged, const size_t* offset, const float* x,
+                    const float* w, const float* bias, float* y) {
+  DepthwiseTile t;
+  t.taps = s.kernel[0] * s.kernel[1] * s.kernel[2];
   t.offset = offset;
   t.row_step = s.stride[1] * staged.dims[2];
   t.w = w;
   t.bias = bias;
   t.width = s.out[2];
+  if (is_3x3(s)) return run_3x3(s, staged, x, y, t);
   for (size_t oz = 0; oz < s.out[0]; ++oz) {
     for (size_t oy = 0; oy < s.out[1];) {
       const bool four = oy + 4 <= s.out[1];

@@ -7,10 +7,6 @@
 namespace sdx::SDX_ISA {
 namespace {
 
-// Panels of B that run against one packed row block of A before the next: with kDepth, half a
-// megabyte of second-level cache.
-constexpr size_t kGroup = 8;
-
 size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 // A 16-bit output: chains end in a block of floats, which is finished and rounded element by
@@ -83,11 +79,15 @@ void gemm_block(const GemmBlock& g) {
   const size_t panels = (g.cols + kPanel - 1) / kPanel;
   const size_t blocks = row_blocks(g.rows);
   const size_t stretches = g.c_type == DType::f32 && g.k > 0 ? (g.k + kDepth - 1) / kDepth : 1;
+  // Panels that run against one packed row block of A before the next: half a megabyte of
+  // second-level cache.
+  const size_t longest = (g.k + stretches - 1) / stretches;
+  const size_t group = longest == 0 ? panels : (8 * kDepth + longest - 1) / longest;
   for (size_t i = 0; i < stretches; ++i) {
     const size_t begin = g.k * i / stretches;
     const Stretch s{begin, g.k * (i + 1) / stretches - begin, i + 1 == stretches};
-    for (size_t p = 0; p < panels; p += kGroup) {
-      const size_t end = least(panels, p + kGroup);
+    for (size_t p = 0; p < panels; p += group) {
+      const size_t end = least(panels, p + group);
       for (size_t block = 0; block < blocks; ++block) {
         const size_t row = row_block_begin(g.rows, blocks, block);
         const size_t rows = row_block_begin(g.rows, blocks, block + 1) - row;

@@ -8,6 +8,8 @@
 
 #if defined(SDX_ISA_avx512) || defined(SDX_ISA_avx2)
 #include <immintrin.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>
 #endif
 
 namespace sdx::SDX_ISA {
@@ -75,34 +77,39 @@ inline void vec_store(float* p, Vec v, size_t n) { std::memcpy(p, &v, n * sizeof
 inline Vec vec_add(Vec a, Vec b) { return a + b; }
 inline Vec vec_mul(Vec a, Vec b) { return a * b; }
 
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#if defined(__SSE2__) && !defined(__FMA__)
+// a * b is exact in double. Its sum with c is rounded to odd (if inexact, to the neighbour whose
+// last bit is 1), after which the rounding to float is the only one that counts: 53 >= 2 * 24 + 2
+// bits. In intrinsics, for g++ 12 miscompiles the same steps on generic vectors built lane by lane
+// (-ftree-slp-vectorize).
+inline __m128d fma_to_odd(__m128d a, __m128d b, __m128d c) {
+  const __m128d product = _mm_mul_pd(a, b);
+  const __m128d sum = _mm_add_pd(product, c);
+  const __m128d back = _mm_sub_pd(sum, product);
+  // What the sum lost: exact; NaN if the sum is infinite or NaN.
+  const __m128d error = _mm_add_pd(_mm_sub_pd(product, _mm_sub_pd(sum, back)), _mm_sub_pd(c, back));
+  const __m128d zero = _mm_setzero_pd();
+  const __m128i inexact =
+      _mm_castpd_si128(_mm_or_pd(_mm_cmplt_pd(error, zero), _mm_cmpgt_pd(error, zero)));
+  const __m128i bits = _mm_castpd_si128(sum), one = _mm_set1_epi64x(1);
+  const __m128i even = _mm_sub_epi64(_mm_and_si128(bits, one), one);
+  // -1 if the error points to zero, +1 if away from it: the way to the neighbour, in bits.
+  const __m128i opposite = _mm_srli_epi64(_mm_xor_si128(_mm_castpd_si128(error), bits), 63);
+  const __m128i step = _mm_sub_epi64(one, _mm_add_epi64(opposite, opposite));
+  return _mm_castsi128_pd(_mm_add_epi64(bits, _mm_and_si128(step, _mm_and_si128(even, inexact))));
+}
+
+inline Vec vec_fma(Vec a, Vec b, Vec c) {
+  const __m128d low = fma_to_odd(_mm_cvtps_pd(a), _mm_cvtps_pd(b), _mm_cvtps_pd(c));
+  const __m128d high =
+      fma_to_odd(_mm_cvtps_pd(_mm_movehl_ps(a, a)), _mm_cvtps_pd(_mm_movehl_ps(b, b)),
+                 _mm_cvtps_pd(_mm_movehl_ps(c, c)));
+  return _mm_movelh_ps(_mm_cvtpd_ps(low), _mm_cvtpd_ps(high));
+}
+#else
 inline Vec vec_fma(Vec a, Vec b, Vec c) {
   for (int i = 0; i < kLanes; ++i) c[i] = __builtin_fmaf(a[i], b[i], c[i]);
   return c;
-}
-#else
-typedef double Pair __attribute__((vector_size(16)));
-typedef int64_t PairBits __attribute__((vector_size(16)));
-
-// a * b is exact in double. Their sum with c is rounded to odd (the inexact result whose last bit
-// is 1), after which the rounding to float is the only one that counts: 53 >= 2 * 24 + 2 bits.
-inline Pair fma_to_odd(Pair a, Pair b, Pair c) {
-  const Pair product = a * b;
-  const Pair sum = product + c;
-  const Pair back = sum - product;
-  const Pair error = (product - (sum - back)) + (c - back);  // exact; NaN if the sum is inf or NaN
-  const PairBits bits = (PairBits)sum;
-  const PairBits even = (bits & 1) - 1;
-  const PairBits inexact = (error > 0.0) | (error < 0.0);
-  const PairBits toward_zero = ((PairBits)error ^ bits) < 0;
-  const PairBits step = 1 + 2 * toward_zero;  // the neighbour on the error's side
-  return (Pair)(bits + (step & even & inexact));
-}
-
-inline Vec vec_fma(Vec a, Vec b, Vec c) {
-  const Pair low = fma_to_odd(Pair{a[0], a[1]}, Pair{b[0], b[1]}, Pair{c[0], c[1]});
-  const Pair high = fma_to_odd(Pair{a[2], a[3]}, Pair{b[2], b[3]}, Pair{c[2], c[3]});
-  return Vec{float(low[0]), float(low[1]), float(high[0]), float(high[1])};
 }
 #endif
 
