@@ -48,6 +48,8 @@ struct MaskOf {
     return a.m != 0;
 #elif defined(SDX_ISA_avx2)
     return _mm256_movemask_epi8((__m256i)a.m) != 0;
+#elif defined(__SSE2__)
+    return _mm_movemask_epi8((__m128i)a.m) != 0;
 #else
     const auto whole = (RawI64)a.m;
     return (whole[0] | whole[1]) != 0;
@@ -273,7 +275,14 @@ SDX_INLINE F32 sqrt(F32 a) {
 }
 SDX_INLINE F64 sqrt(F64 a) { return RawF64{__builtin_sqrt(a.v[0]), __builtin_sqrt(a.v[1])}; }
 #endif
+#if defined(__FP_FAST_FMAF)
+SDX_INLINE F32 fma(F32 a, F32 b, F32 c) {
+  return RawF32{__builtin_fmaf(a.v[0], b.v[0], c.v[0]), __builtin_fmaf(a.v[1], b.v[1], c.v[1]),
+                __builtin_fmaf(a.v[2], b.v[2], c.v[2]), __builtin_fmaf(a.v[3], b.v[3], c.v[3])};
+}
+#else
 SDX_INLINE F32 fma(F32 a, F32 b, F32 c) { return soft::fma(a, b, c); }
+#endif
 SDX_INLINE F32 min_raw(F32 a, F32 b) { return select(a < b, a, b); }
 SDX_INLINE F32 max_raw(F32 a, F32 b) { return select(a > b, a, b); }
 SDX_INLINE F64 min_raw(F64 a, F64 b) { return select(a < b, a, b); }

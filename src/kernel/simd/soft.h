@@ -8,18 +8,26 @@
 
 namespace sdx::soft {
 
-// a * b + c with one rounding. The product of two floats is exact in double; the sum is rounded to
-// odd there (the last bit set if anything was lost), which keeps enough to round once more to float
-// as if from the exact value.
+// a * b + c with one rounding. The product of two floats is exact in double, and the double sum
+// rounds to the right float unless it stands exactly between two of them (its last 29 bits are
+// 2^28) or the float is denormal. Then the sum is rounded to odd first (the last bit set if
+// anything was lost), which keeps enough to round as if from the exact value.
 template <class F>
 SDX_INLINE F fma(F a, F b, F c) {
   using D = typename F::Wide;
   using L = typename D::Int;
   const D product = to_f64(a) * to_f64(b), addend = to_f64(c);
   const D sum = product + addend;
+  const L s = bits(sum);
+  const L magnitude = s & L(INT64_MAX);
+  // Compared as doubles in [1, 2): not every machine compares 64-bit integers in vectors.
+  const D last = from_bits((s & L(0x1fffffff)) | L(0x3ff0000000000000));
+  const auto between = last == D(1.0 + 0x1p-24);
+  const auto tiny = (from_bits(magnitude) < D(0x1p-126)) & (sum != D(0.0));
+  if (__builtin_expect(!any(between | tiny), 1)) return to_f32(sum);
+
   const D back = sum - product;
   const D lost = (product - (sum - back)) + (addend - back);
-  const L s = bits(sum);
   // A sum with an even last bit moves one step towards what was lost.
   const L step = L(1) - (shift_right_logical(s ^ bits(lost), 63) << 1);
   const L even = (s & L(1)) - L(1);
