@@ -99,6 +99,85 @@ void find_offsets(const ConvShape& s, const Staged& staged, size_t begin, size_t
   }
 }
 
+// Outputs that would fill less than a third of a vector are left over: their lanes are output
+// channels instead, for which a row block of weights is already in order.
+constexpr size_t kMostLeftOver = kLanes > int(kRowBlock) ? 4 : 0;
+size_t left_over(size_t cols) {
+  const size_t rest = cols % kLanes;
+  return rest <= kMostLeftOver ? rest : 0;
+}
+
+// The chains of one output position for some row blocks at once, over one stretch of the reduction.
+struct LeftOver {
+  size_t k;
+  const float* b;  // b[k * b_step]
+  size_t b_step;
+  const float* a[4];  // a[block][k * rows[block] + row]
+  size_t rows[4];
+  float* y[4];  // y[block][row * pixels]
+  size_t pixels;
+  const float* bias[4];  // of the block's first row, or null
+  bool resume, last;
+};
+
+template <int Blocks>
+void run_left_over(const LeftOver& t) {
+  Vec acc[Blocks];
+  float lane[kLanes];
+  for (int i = 0; i < Blocks; ++i) {
+    for (size_t r = 0; r < t.rows[i]; ++r) lane[r] = t.resume ? t.y[i][r * t.pixels] : 0.f;
+    acc[i] = vec_load(lane, t.rows[i]);
+  }
+  const float* b = t.b;
+  size_t at[Blocks] = {};
+  for (size_t k = t.k; k != 0; --k, b += t.b_step) {
+    const Vec x = vec_set(*b);
+    unroll<Blocks>([&](auto i) __attribute__((always_inline)) {
+      acc[i.value] =
+          vec_fma(vec_load(t.a[i.value] + at[i.value], t.rows[i.value]), x, acc[i.value]);
+      at[i.value] += t.rows[i.value];
+    });
+  }
+  for (int i = 0; i < Blocks; ++i) {
+    if (t.last) {
+      if (t.bias[i] != nullptr) acc[i] = vec_add(acc[i], vec_load(t.bias[i], t.rows[i]));
+      acc[i] = vec_canonical(acc[i]);
+    }
+    vec_store(lane, acc[i]);
+    for (size_t r = 0; r < t.rows[i]; ++r) t.y[i][r * t.pixels] = lane[r];
+  }
+}
+
+// Steps [begin, begin + length) of the reduction for the `count` last columns of the packed
+// patches.
+void run_columns(const ConvBlock& g, size_t begin, size_t length, size_t depth, size_t pixel,
+                 size_t cols, size_t count) {
+  const size_t rows_all = g.shape->out_channels / g.shape->groups, blocks = row_blocks(rows_all);
+  const size_t panel = (cols - 1) / kPanel * kPanel;
+  LeftOver t;
+  t.k = length;
+  t.b_step = panel_width(cols - panel);
+  t.pixels = g.shape->out[0] * g.shape->out[1] * g.shape->out[2];
+  t.resume = begin != 0;
+  t.last = begin + length == depth;
+  for (size_t first = g.block_begin; first < g.block_end; first += 4) {
+    const size_t some = least(4, g.block_end - first);
+    for (size_t col = cols - count; col < cols; ++col) {
+      t.b = g.panels + panel * length + (col - panel);
+      for (size_t i = 0; i < some; ++i) {
+        const size_t row = row_block_begin(rows_all, blocks, first + i);
+        t.rows[i] = row_block_begin(rows_all, blocks, first + i + 1) - row;
+        t.a[i] = g.weights + row * depth + begin * t.rows[i];
+        t.y[i] = g.y + row * t.pixels + pixel + col;
+        t.bias[i] = g.bias == nullptr ? nullptr : g.bias + row;
+      }
+      constexpr void (*kRun[])(const LeftOver&) = {run_left_over<1>, run_left_over<2>,
+                                                   run_left_over<3>, run_left_over<4>};
+      kRun[some - 1](t);
+    }
+  }
+}
+
 }  // namespace
 
 void conv_stage(const ConvShape& s, const Staged& staged, const float* plane, float* out) {
@@ -121,6 +200,8 @@ void conv_block(const ConvBlock& g) {
       for (size_t j = 0; j < cols; j += kPanel) {
         pack_patches(g, pixel + j, least(kPanel, cols - j), length, g.panels + j * length);
       }
+      const size_t rest = left_over(cols), whole = cols - rest;
+      if (rest != 0) run_columns(g, begin, length, depth, pixel, cols, rest);
       for (size_t block = g.block_begin; block < g.block_end; ++block) {
         const size_t row = row_block_begin(rows_all, blocks, block);
         const size_t rows = row_block_begin(rows_all, blocks, block + 1) - row;
@@ -135,10 +216,10 @@ void conv_block(const ConvBlock& g) {
         finish.bias_row = 1;
         t.finish = i + 1 == stretches ? &finish : nullptr;
         float* y = g.y + row * pixels + pixel;
-        for (size_t j = 0; j < cols; j += kPanel) {
-          t.cols = least(kPanel, cols - j);
+        for (size_t j = 0; j < whole; j += kPanel) {
+          t.cols = least(kPanel, whole - j);
           t.b = g.panels + j * length;
-          t.b_step = panel_width(t.cols);
+          t.b_step = panel_width(cols - j);
           t.c = y + j;
           tile_block(t, rows);
         }
