@@ -77,6 +77,23 @@ void pack_patches(const ConvBlock& g, size_t pixel, size_t cols, size_t k, float
   }
 }
 
+// All panels at once where the outputs are one row, as those of 1 x 1 kernels are: long reads of
+// each channel in turn suit the prefetchers and touch each page once.
+void pack_row(const ConvBlock& g, size_t pixel, size_t cols, size_t k) {
+  for (size_t i = 0; i < k; ++i) {
+    const float* x = g.x + g.offset[i] + pixel;
+    for (size_t j = 0; j < cols; j += kPanel) {
+      const size_t width = panel_width(cols - j);
+      float* out = g.panels + j * k + i * width;
+      for (size_t v = 0; v < width; v += kLanes) {
+        const size_t left = cols - j > v ? cols - j - v : 0;
+        vec_store(out + v,
+                  left >= size_t(kLanes) ? vec_load(x + j + v) : vec_load(x + j + v, left));
+      }
+    }
+  }
+}
+
 // Where the steps [begin, begin + length) of the reduction find their inputs, relative to an
 // output's base.
 void find_offsets(const ConvShape& s, const Staged& staged, size_t begin, size_t length,
@@ -197,8 +214,12 @@ void conv_block(const ConvBlock& g) {
     for (size_t i = 0; i < stretches; ++i) {
       const size_t begin = depth * i / stretches, length = depth * (i + 1) / stretches - begin;
       find_offsets(s, *g.staged, begin, length, g.offset);
-      for (size_t j = 0; j < cols; j += kPanel) {
-        pack_patches(g, pixel + j, least(kPanel, cols - j), length, g.panels + j * length);
+      if (s.out[0] * s.out[1] == 1) {
+        pack_row(g, pixel, cols, length);
+      } else {
+        for (size_t j = 0; j < cols; j += kPanel) {
+          pack_patches(g, pixel + j, least(kPanel, cols - j), length, g.panels + j * length);
+        }
       }
       const size_t rest = left_over(cols), whole = cols - rest;
       if (rest != 0) run_columns(g, begin, length, depth, pixel, cols, rest);
