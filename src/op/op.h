@@ -69,6 +69,8 @@ struct OpOf {
 
   std::string_view domain = "";  // "" is ai.onnx
   bool deterministic = true;
+  // Takes or gives whole values (Args::value, give) even where all of them are tensors.
+  bool whole_values = false;
   // Output 0 may take the memory of any input of its size and type: element i needs only elements i.
   bool inplace = false;
   // If output `slot` is a contiguous piece of input 0: the byte at which it starts.
@@ -96,7 +98,7 @@ struct Op {
   Status (*reference)(const void*, Args&);
   std::span<const AnyKernel> kernels;
   std::vector<Case> (*cases)();
-  bool deterministic, inplace;
+  bool deterministic, whole_values, inplace;
   std::optional<size_t> (*alias)(const void*, const Call&, size_t);
   std::optional<Pointwise> (*pointwise)(const void*, const Facts&);
   uint64_t (*multiply_adds)(const void*, const Call&);
@@ -157,6 +159,7 @@ constexpr Op erase() {
   op.kernels = E::kKernels;
   op.cases = kDecl.cases;
   op.deterministic = kDecl.deterministic;
+  op.whole_values = kDecl.whole_values;
   op.inplace = kDecl.inplace;
   if constexpr (kDecl.alias != nullptr) {
     op.alias = [](const void* a, const Call& call, size_t slot) { return kDecl.alias(E::as(a), call, slot); };

@@ -16,7 +16,7 @@ void choose_kernel(Step& step, const typed::Graph& graph, const Options& options
   for (const typed::Outlet input : node.inputs) in.push_back(graph.fact(input));
   const bool known = std::all_of(in.begin(), in.end(), concrete) &&
                      std::all_of(node.outputs.begin(), node.outputs.end(), concrete);
-  step.late = !known;
+  step.late = !known || node.op().whole_values;
   // Strings own heap memory: an arena cannot hold them.
   for (const Fact& fact : node.outputs) step.late |= fact.type == DType::string;
   if (step.late || options.reference) return;
@@ -30,14 +30,52 @@ void choose_kernel(Step& step, const typed::Graph& graph, const Options& options
   }
 }
 
+// The order of execution: as the graph lists them, but a node that depends on constants alone runs right before its first
+// reader. Exporters list all weight dequantisations first; run so, every one of them would be alive at once.
+std::vector<uint32_t> execution_order(const typed::Graph& graph) {
+  std::vector<bool> from_constants(graph.size(), false), done(graph.size(), false);
+  for (uint32_t id = 0; id < graph.size(); ++id) {
+    const typed::Node& node = graph.node(id);
+    from_constants[id] = node.kind == typed::Node::Kind::constant ||
+                         (node.kind == typed::Node::Kind::op &&
+                          std::all_of(node.inputs.begin(), node.inputs.end(), [&](typed::Outlet input) {
+                            return !input.present() || from_constants[input.node];
+                          }));
+  }
+  std::vector<uint32_t> order, pending;
+  const auto schedule = [&](uint32_t root) {
+    pending = {root};
+    while (!pending.empty()) {
+      const uint32_t id = pending.back();
+      const typed::Node& node = graph.node(id);
+      const auto missing = std::find_if(node.inputs.begin(), node.inputs.end(), [&](typed::Outlet input) {
+        return input.present() && !done[input.node] && graph.node(input.node).kind == typed::Node::Kind::op;
+      });
+      if (!done[id] && missing != node.inputs.end()) {
+        pending.push_back(missing->node);
+        continue;
+      }
+      pending.pop_back();
+      if (!done[id]) order.push_back(id);
+      done[id] = true;
+    }
+  };
+  for (uint32_t id = 0; id < graph.size(); ++id) {
+    if (graph.node(id).kind == typed::Node::Kind::op && !from_constants[id]) schedule(id);
+  }
+  for (const typed::Output& output : graph.outputs()) {
+    if (graph.node(output.outlet.node).kind == typed::Node::Kind::op) schedule(output.outlet.node);
+  }
+  return order;
+}
+
 }  // namespace
 
 Result<Plan> make_plan(typed::Graph graph, const Options& options, Pool& pool) {
   Plan plan;
   plan.graph = std::move(graph);
   plan.options = options;
-  for (uint32_t id = 0; id < plan.graph.size(); ++id) {
-    if (plan.graph.node(id).kind != typed::Node::Kind::op) continue;
+  for (const uint32_t id : execution_order(plan.graph)) {
     Step step;
     step.node = id;
     choose_kernel(step, plan.graph, options, pool);

@@ -5,6 +5,8 @@
 namespace sdx::typed {
 namespace {
 
+constexpr size_t kMostRead = 1024;
+
 class Late final : public LateOutputs {
  public:
   Late(std::span<const Value> inputs, std::vector<Value>& outputs, const Facts& facts)
@@ -37,7 +39,8 @@ Result<std::vector<Value>> eval(const sdx::Node& use, std::span<const Value> inp
   std::vector<View> views;
   for (const Value& value : inputs) {
     if (value.is_tensor()) {
-      in.push_back(Fact::constant(value.tensor()));
+      // Small tensors hold shapes, axes and bounds, which reading may need; larger ones are only data.
+      in.push_back(value.tensor().count() <= kMostRead ? Fact::constant(value.tensor()) : fact_of(value));
       views.push_back(view_of(value.tensor()));
     } else {
       in.push_back(value.is_none() ? Fact{} : fact_of(value));

@@ -1,0 +1,41 @@
+// What the operators with subgraphs share.
+#pragma once
+
+#include "ops/common.h"
+
+namespace sdx::ops {
+
+using BodyPtr = std::shared_ptr<const Body>;
+
+// Facts of the outer wires that subgraphs use: they follow the formal inputs.
+inline Facts captured(const Node& node, const Facts& in) {
+  return {in.begin() + std::ptrdiff_t(node.formal_inputs), in.end()};
+}
+
+inline const BodySource& source(const Node& node, std::string_view attr) {
+  return *node.get<std::shared_ptr<const BodySource>>(attr);
+}
+
+// What two wires that may both arrive at one place have in common.
+inline Fact join(const Fact& a, const Fact& b) {
+  Fact both = like(a);
+  if (a.kind == Fact::Kind::optional && b.kind != Fact::Kind::optional) return Fact::optional_of(join(*a.element, b));
+  if (b.kind == Fact::Kind::optional && a.kind != Fact::Kind::optional) return join(b, a);
+  if (a.element && b.element) both.element = std::make_shared<const Fact>(join(*a.element, *b.element));
+  if (both.type == DType::undefined) both.type = b.type;
+  if (!a.shape || !b.shape || a.rank() != b.rank()) {
+    both.shape.reset();
+    return both;
+  }
+  for (size_t i = 0; i < a.rank(); ++i) {
+    if (!(a.dim(i) == b.dim(i))) (*both.shape)[i] = Dim::unknown();
+  }
+  return both;
+}
+
+// Tensors of equal shape, stacked along a new axis.
+Result<Tensor> stack(std::span<const Tensor> items, size_t axis, DType type, const std::optional<Shape>& item_shape);
+// Piece i of a tensor along an axis, that axis removed.
+Tensor piece(const Tensor& whole, size_t axis, size_t i);
+
+}  // namespace sdx::ops

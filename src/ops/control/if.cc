@@ -1,0 +1,85 @@
+// If: one of two subgraphs runs.
+#include "ops/control/bodies.h"
+#include "ops/list.h"
+
+namespace sdx::ops {
+namespace {
+
+struct If {
+  BodyPtr then_branch, else_branch;
+};
+
+constexpr Version kHistory[] = {
+    {1, "(cond: B) -> (outputs...~: V) {else_branch!: graph, then_branch!: graph} V in all B in bool"},
+    {11, ""},
+    {13, "V += seq(all)"},
+    {16, "V += optional(all) optional(seq(all)) bf16 optional(bf16) optional(seq(bf16)) seq(bf16)"},
+    {19, "V += f8 seq(f8) optional(f8)"},
+    {21, "V += i4 optional(i4) optional(u4) seq(i4) seq(u4) u4"},
+    {23, "V += f4e2m1 optional(f4e2m1) seq(f4e2m1)"},
+    {24, "V += f8e8m0 optional(f8e8m0) seq(f8e8m0)"},
+    {25, "V += i2 optional(i2) optional(u2) seq(i2) seq(u2) u2"},
+};
+
+Result<If> read(const Node& node, const Facts& in) {
+  const Facts outer = captured(node, in);
+  const auto branch = [&](std::string_view name) -> Result<BodyPtr> {
+    if (source(node, name).inputs() != 0) return fail("SDX-T0602", "{} has inputs; a branch has none", name);
+    return source(node, name).type({}, outer);
+  };
+  // A branch that a known condition excludes need not fit the shapes that the other one is made for.
+  const auto known = in[0].constant_integers();
+  If a;
+  if (!known || known->empty() || (*known)[0] != 0) {
+    SDX_ASSIGN(a.then_branch, branch("then_branch"));
+  }
+  if (!known || known->empty() || (*known)[0] == 0) {
+    SDX_ASSIGN(a.else_branch, branch("else_branch"));
+  }
+  return a;
+}
+
+Result<Facts> infer(const If& a, const Facts&) {
+  if (!a.then_branch) return a.else_branch->outputs();
+  if (!a.else_branch) return a.then_branch->outputs();
+  const Facts &yes = a.then_branch->outputs(), &no = a.else_branch->outputs();
+  if (yes.size() != no.size()) {
+    return fail("SDX-T0603", "then_branch has {} outputs, else_branch {}", yes.size(), no.size());
+  }
+  Facts out;
+  for (size_t i = 0; i < yes.size(); ++i) {
+    const bool optional = yes[i].kind == Fact::Kind::optional || no[i].kind == Fact::Kind::optional;
+    if (!optional && yes[i].onnx_type() != no[i].onnx_type()) {
+      return fail("SDX-T0603", "output {} is {} in then_branch and {} in else_branch", i, yes[i].onnx_type(),
+                  no[i].onnx_type());
+    }
+    out.push_back(join(yes[i], no[i]));
+  }
+  return out;
+}
+
+Status reference(const If& a, Args& args) {
+  if (args.in(0).count != 1) return fail("SDX-R0602", "the condition has {} elements, expected 1", args.in(0).count);
+  const BodyPtr& branch = *args.in(0).data<bool>() ? a.then_branch : a.else_branch;
+  std::vector<Value> outer;
+  for (size_t i = 1; i < args.ins.size(); ++i) outer.push_back(args.value(i));
+  SDX_ASSIGN(std::vector<Value> results, branch->run(outer, *args.pool, args.isa));
+  for (size_t i = 0; i < results.size() && i < args.outs.size(); ++i) args.give(i, std::move(results[i]));
+  return ok();
+}
+
+constexpr OpOf<If> kIf{
+    .name = "If",
+    .doc = "Runs then_branch if the condition is true, else_branch otherwise.",
+    .history = kHistory,
+    .read = read,
+    .infer = infer,
+    .reference = reference,
+    .whole_values = true,
+};
+
+}  // namespace
+
+const Op if_ = erase<kIf>();
+
+}  // namespace sdx::ops

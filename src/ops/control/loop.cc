@@ -1,0 +1,126 @@
+// Loop: a subgraph runs while its condition holds, at most M times.
+#include "ops/control/bodies.h"
+#include "ops/list.h"
+
+namespace sdx::ops {
+namespace {
+
+struct Loop {
+  BodyPtr body;     // (iteration, condition, carried...) -> (condition, carried..., scanned...)
+  size_t carried;
+};
+
+constexpr Version kHistory[] = {
+    {1,
+     "(M?: I, cond?: B, v_initial...~: V) -> (v_final_and_scan_outputs...~: V) {body!: graph} V in all I in i64 B in "
+     "bool"},
+    {11, "(M?: I, cond?: B, v_initial...0~: V)"},
+    {13, "V += seq(all)"},
+    {16, "V += optional(all) optional(seq(all)) bf16 optional(bf16) optional(seq(bf16)) seq(bf16)"},
+    {19, "V += f8 seq(f8) optional(f8)"},
+    {21, "V += i4 optional(i4) optional(u4) seq(i4) seq(u4) u4"},
+    {23, "V += f4e2m1 optional(f4e2m1) seq(f4e2m1)"},
+    {24, "V += f8e8m0 optional(f8e8m0) seq(f8e8m0)"},
+    {25, "V += i2 optional(i2) optional(u2) seq(i2) seq(u2) u2"},
+};
+
+Result<Loop> read(const Node& node, const Facts& in) {
+  Loop a;
+  a.carried = node.formal_inputs > 2 ? node.formal_inputs - 2 : 0;
+  const BodySource& body = source(node, "body");
+  if (body.inputs() != a.carried + 2) {
+    return fail("SDX-T0604", "the body has {} inputs, expected {}: iteration, condition and {} carried values",
+                body.inputs(), a.carried + 2, a.carried);
+  }
+  if (body.outputs() < a.carried + 1) {
+    return fail("SDX-T0604", "the body has {} outputs, expected at least {}", body.outputs(), a.carried + 1);
+  }
+  Facts formal = {Fact::tensor(DType::i64, Shape{}), Fact::tensor(DType::boolean, Shape{})};
+  for (size_t i = 0; i < a.carried; ++i) formal.push_back(like(in[2 + i]));
+  // A carried value may change its shape on the way round: forget what does not hold, until the rest does.
+  while (true) {
+    SDX_ASSIGN(a.body, body.type(formal, captured(node, in)));
+    bool stable = true;
+    for (size_t i = 0; i < a.carried; ++i) {
+      const Fact &before = formal[2 + i], &after = a.body->outputs()[1 + i];
+      if (before.kind == Fact::Kind::tensor && after.kind == Fact::Kind::tensor && before.type != after.type) {
+        return fail("SDX-T0605", "carried value {} is {} before the body and {} after it", i, before.onnx_type(),
+                    after.onnx_type());
+      }
+      Fact joined = join(before, after);
+      for (size_t axis = 0; joined.shape && axis < joined.shape->size(); ++axis) {
+        if ((*joined.shape)[axis].is_unknown()) {
+          (*joined.shape)[axis] = Dim::symbol(fmt::format("?loop.{}.{}", i, axis));
+        }
+      }
+      if (joined.text() != before.text()) {
+        stable = false;
+        formal[2 + i] = std::move(joined);
+      }
+    }
+    if (stable) return a;
+  }
+}
+
+Result<Facts> infer(const Loop& a, const Facts&) {
+  Facts out;
+  const Facts& body = a.body->outputs();
+  for (size_t i = 0; i < a.carried; ++i) {
+    Fact fact = like(join(a.body->inputs()[2 + i], body[1 + i]));
+    for (size_t axis = 0; fact.shape && axis < fact.shape->size(); ++axis) {
+      if (!(*fact.shape)[axis].is_const()) (*fact.shape)[axis] = Dim::unknown();
+    }
+    out.push_back(std::move(fact));
+  }
+  for (size_t i = a.carried + 1; i < body.size(); ++i) {
+    Fact fact = Fact::tensor(body[i].type);
+    if (body[i].shape) {
+      fact.shape = Shape{Dim::unknown()};
+      for (const Dim& dim : *body[i].shape) fact.shape->push_back(dim.is_const() ? dim : Dim::unknown());
+    }
+    out.push_back(std::move(fact));
+  }
+  return out;
+}
+
+// for (i = 0; i < M && cond; ++i) { cond, carried, row = body(i, cond, carried); append row to scanned }
+Status reference(const Loop& a, Args& args) {
+  const int64_t most = args.has(0) ? *args.in(0).data<int64_t>() : INT64_MAX;
+  bool go_on = args.has(1) ? *args.in(1).data<bool>() : true;
+  std::vector<Value> state(2);
+  for (size_t i = 2; i < args.ins.size(); ++i) state.push_back(args.value(i));
+  const size_t scanned = a.body->outputs().size() - 1 - a.carried;
+  std::vector<std::vector<Tensor>> rows(scanned);
+  for (int64_t i = 0; i < most && go_on; ++i) {
+    state[0] = Tensor::scalar<int64_t>(i);
+    state[1] = Tensor::scalar<bool>(go_on);
+    SDX_ASSIGN(std::vector<Value> results, a.body->run(state, *args.pool, args.isa));
+    if (results[0].tensor().count() != 1) return fail("SDX-R0603", "the body's condition is not one element");
+    go_on = *results[0].tensor().data<bool>();
+    for (size_t k = 0; k < a.carried; ++k) state[2 + k] = std::move(results[1 + k]);
+    for (size_t k = 0; k < scanned; ++k) rows[k].push_back(results[1 + a.carried + k].tensor());
+  }
+  for (size_t k = 0; k < a.carried && k < args.outs.size(); ++k) args.give(k, std::move(state[2 + k]));
+  for (size_t k = 0; k < scanned && a.carried + k < args.outs.size(); ++k) {
+    const Fact& fact = a.body->outputs()[1 + a.carried + k];
+    SDX_ASSIGN(Tensor whole, stack(rows[k], 0, fact.type, fact.shape));
+    args.give(a.carried + k, std::move(whole));
+  }
+  return ok();
+}
+
+constexpr OpOf<Loop> kLoop{
+    .name = "Loop",
+    .doc = "Runs its body while a condition holds, carrying values from one iteration to the next and collecting others.",
+    .history = kHistory,
+    .read = read,
+    .infer = infer,
+    .reference = reference,
+    .whole_values = true,
+};
+
+}  // namespace
+
+const Op loop = erase<kLoop>();
+
+}  // namespace sdx::ops
