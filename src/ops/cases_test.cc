@@ -197,6 +197,8 @@ void check(const Op& op, const Case& test, bool constant, Pool& one, Pool& two) 
       fmt::format("{}.{}{}", op.name, test.name, constant ? " (constants)" : "");
   Result<Use> use = prepare(op, test, constant);
   ASSERT_TRUE(use) << who << ": " << use.error().text();
+  // Where the sizes follow from the inputs' values, the engine reads again once they are known.
+  if (!constant && !use->planned) return;
   Result<std::vector<Value>> want = run(*use, nullptr, Isa::portable, one);
   ASSERT_TRUE(want) << who << ": " << want.error().text();
   for (size_t i = 0; i < want->size(); ++i) {
@@ -238,7 +240,8 @@ void check(const Op& op, const Case& test, bool constant, Pool& one, Pool& two) 
     if (!offset) continue;
     const Tensor &x = test.inputs[0].tensor(), &y = (*want)[slot].tensor();
     ASSERT_LE(*offset + y.bytes(), x.bytes()) << who;
-    EXPECT_EQ(std::memcmp(static_cast<const char*>(x.raw()) + *offset, y.raw(), y.bytes()), 0)
+    const char* there = static_cast<const char*>(x.raw()) + *offset;
+    EXPECT_TRUE(Tensor::over(y.type(), y.dims(), nullptr, there) == y)
         << who << ": output " << slot << " does not lie in the input at byte " << *offset;
   }
 }

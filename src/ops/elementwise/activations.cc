@@ -204,6 +204,7 @@ struct Gelu {
       "x times the normal distribution's share below x, or its approximation by tanh.";
   static constexpr std::span<const Version> history = kGeluHistory;
   static UnaryOp code(const Unary& a) { return a.flag ? UnaryOp::gelu_tanh : UnaryOp::gelu; }
+  static AttrMap sample_attrs() { return {{"approximate", std::string("tanh")}}; }
   static Status read(const Node& node, Unary& a) {
     const std::string& approximate = node.s("approximate");
     if (approximate != "none" && approximate != "tanh") {

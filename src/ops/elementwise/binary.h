@@ -10,13 +10,14 @@
 //   const Op add = binary<Add>();
 //
 // Optional: read(Node, Facts, Binary&), check(shapes of the inputs and the output), dim(Dim, Dim)
-// for shape arithmetic, kCode or code(Binary), cases(). A member whose apply gives bool while its
-// inputs are not bool is a comparison: its output is bool.
+// for shape arithmetic, kCode or code(Binary), cases(), sample_attrs(), kSingles. A member whose
+// apply gives bool while its inputs are not bool is a comparison: its output is bool.
 #pragma once
 
 #include "kernel/tile/tile.h"
 #include "ops/elementwise/broadcast.h"
 #include "ops/elementwise/element.h"
+#include "ops/elementwise/samples.h"
 
 namespace sdx::ops {
 
@@ -165,6 +166,18 @@ std::optional<Pointwise> binary_pointwise(const Binary& a, const Facts& in) {
   return std::nullopt;
 }
 
+// The member's own cases and the samples, under the attributes that the member asks for.
+template <class M>
+std::vector<Case> binary_cases() {
+  std::vector<Case> own;
+  if constexpr (requires { M::cases(); }) own = M::cases();
+  AttrMap attrs;
+  if constexpr (requires { M::sample_attrs(); }) attrs = M::sample_attrs();
+  unsigned singles = 3;
+  if constexpr (requires { M::kSingles; }) singles = M::kSingles;
+  return with_samples(M::history, std::move(own), std::move(attrs), singles);
+}
+
 template <class M>
 inline constexpr OpOf<Binary> kBinary{
     .name = M::name,
@@ -174,13 +187,7 @@ inline constexpr OpOf<Binary> kBinary{
     .infer = infer_binary<M>,
     .reference = binary_reference<M>,
     .kernels = kBinaryKernels<M>,
-    .cases =
-        [] {
-          if constexpr (requires { M::cases; })
-            return M::cases;
-          else
-            return nullptr;
-        }(),
+    .cases = binary_cases<M>,
     .inplace = true,
     .pointwise = binary_pointwise<M>,
 };

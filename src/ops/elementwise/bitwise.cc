@@ -66,6 +66,15 @@ struct BitShift {
     a.flag = direction == "LEFT";
     return ok();
   }
+  static AttrMap sample_attrs() { return {{"direction", std::string("RIGHT")}}; }
+  static std::vector<Case> cases() {
+    return {{.name = "left_wraps_and_moves_out",
+             .opset = 28,
+             .attrs = {{"direction", std::string("LEFT")}},
+             .inputs = {Tensor::of<int8_t>({4}, {-8, 65, 1, -1}),
+                        Tensor::of<int8_t>({4}, {1, 1, 8, -1})},
+             .expected = {Tensor::of<int8_t>({4}, {-16, -126, 0, 0})}}};
+  }
   // A right shift of a signed number fills with its sign.
   template <Integer C>
   static C apply(C x, C y, const Binary& a) {

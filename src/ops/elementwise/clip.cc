@@ -139,7 +139,7 @@ constexpr OpOf<Clip> kClip{
     .infer = infer,
     .reference = reference,
     .kernels = kKernels,
-    .cases = cases,
+    .cases = [] { return with_samples(kHistory, cases()); },
     .inplace = true,
     .pointwise = pointwise,
 };

@@ -21,6 +21,7 @@ struct PRelu {
   static constexpr std::string_view name = "PRelu", doc = "x, or slope x below zero.";
   static constexpr std::span<const Version> history = kPReluHistory;
   static constexpr BinaryOp kCode = BinaryOp::prelu;
+  static constexpr unsigned kSingles = 2;  // only the slope may be one element
   static Status read(const Node& node, const Facts& in, Binary& a) {
     if (node.opset >= 7) return ok();
     // One slope per channel, axis 1, or one for all.
@@ -60,6 +61,7 @@ struct SwiGLU {
   static constexpr std::string_view name = "SwiGLU",
                                     doc = "a sigmoid(alpha a) b; both inputs have one shape.";
   static constexpr std::span<const Version> history = kSwiGLUHistory;
+  static constexpr unsigned kSingles = 0;
   static Status read(const Node& node, const Facts&, Binary& a) {
     a.alpha = node.f("alpha");
     return ok();

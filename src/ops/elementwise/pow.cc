@@ -68,6 +68,7 @@ void range(const Binary& a, Args& args, size_t begin, size_t end) {
 struct Pow {
   static constexpr std::string_view name = "Pow";
   static constexpr std::string_view doc = "x to the power of y, in the type of x.";
+  static constexpr std::span<const Version> history = kHistory;
   static constexpr BinaryOp kCode = BinaryOp::pow;
   static std::vector<Case> cases() {
     return {{.name = "integers_wrap_and_invert",
@@ -111,7 +112,7 @@ constexpr Kernel<Binary> kKernels[] = {
 constexpr OpOf<Binary> kPow{
     .name = Pow::name,
     .doc = Pow::doc,
-    .history = kHistory,
+    .history = Pow::history,
     .read = read_binary<Pow>,
     .infer = infer_binary<Pow>,
     .reference =
@@ -120,7 +121,7 @@ constexpr OpOf<Binary> kPow{
           return ok();
         },
     .kernels = kKernels,
-    .cases = Pow::cases,
+    .cases = binary_cases<Pow>,
     .inplace = true,
     .pointwise = binary_pointwise<Pow>,
 };

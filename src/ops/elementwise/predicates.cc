@@ -3,6 +3,7 @@
 
 #include "ops/elementwise/broadcast.h"
 #include "ops/elementwise/element.h"
+#include "ops/elementwise/samples.h"
 #include "ops/list.h"
 
 namespace sdx::ops {
@@ -87,6 +88,7 @@ constexpr OpOf<Predicate> kIsNaN{
     .infer = infer,
     .reference = reference,
     .kernels = kKernels,
+    .cases = [] { return with_samples(kIsNaNHistory); },
 };
 constexpr OpOf<Predicate> kIsInf{
     .name = "IsInf",
@@ -96,7 +98,7 @@ constexpr OpOf<Predicate> kIsInf{
     .infer = infer,
     .reference = reference,
     .kernels = kKernels,
-    .cases = cases,
+    .cases = [] { return with_samples(kIsInfHistory, cases()); },
 };
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "kernel/tile/tile.h"
 #include "ops/elementwise/broadcast.h"
 #include "ops/elementwise/element.h"
+#include "ops/elementwise/samples.h"
 
 namespace sdx::ops {
 
@@ -120,6 +121,16 @@ std::optional<Pointwise> unary_pointwise(const Unary& a, const Facts& in) {
   return std::nullopt;
 }
 
+// The member's own cases and the samples, under the attributes that the member asks for.
+template <class M>
+std::vector<Case> unary_cases() {
+  std::vector<Case> own;
+  if constexpr (requires { M::cases(); }) own = M::cases();
+  AttrMap attrs;
+  if constexpr (requires { M::sample_attrs(); }) attrs = M::sample_attrs();
+  return with_samples(M::history, std::move(own), std::move(attrs));
+}
+
 template <class M>
 inline constexpr OpOf<Unary> kUnary{
     .name = M::name,
@@ -129,13 +140,7 @@ inline constexpr OpOf<Unary> kUnary{
     .infer = infer_unary<M>,
     .reference = unary_reference<M>,
     .kernels = kUnaryKernels<M>,
-    .cases =
-        [] {
-          if constexpr (requires { M::cases; })
-            return M::cases;
-          else
-            return nullptr;
-        }(),
+    .cases = unary_cases<M>,
     .inplace = true,
     .pointwise = unary_pointwise<M>,
 };

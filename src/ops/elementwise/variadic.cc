@@ -206,7 +206,6 @@ struct Min {
     return min_of(a, b);
   }
   static std::optional<Dim> dim(const Dim& a, const Dim& b) { return sdx::min(a, b); }
-  static constexpr std::vector<Case> (*cases)() = nullptr;
 };
 struct Mean {
   static constexpr std::string_view name = "Mean", doc = "The mean of the inputs' elements.";
@@ -250,6 +249,12 @@ struct Sum {
 };
 
 template <class M>
+std::vector<Case> cases() {
+  if constexpr (requires { M::cases(); }) return with_samples(M::history, M::cases());
+  return with_samples(M::history);
+}
+
+template <class M>
 constexpr OpOf<Variadic> kVariadic{
     .name = M::name,
     .doc = M::doc,
@@ -258,7 +263,7 @@ constexpr OpOf<Variadic> kVariadic{
     .infer = infer<M>,
     .reference = reference<M>,
     .kernels = kKernels<M>,
-    .cases = M::cases,
+    .cases = cases<M>,
     .inplace = true,
     .pointwise = pointwise<M>,
 };
