@@ -68,9 +68,10 @@ template <class F>
 SDX_INLINE F hard_swish(F x) {
   return canonical(x * hard_sigmoid(x, F(0x1.555556p-3f), F(0.5f)));
 }
+// x > alpha ? x : +0, so NaN gives +0, as ONNX's comparison and selection do.
 template <class F>
 SDX_INLINE F thresholded_relu(F x, F alpha) {
-  return select(is_nan(x), nan<F>(), select(x > alpha, x, F(0.0f)));
+  return select(x > alpha, x, F(0.0f));
 }
 template <class F>
 SDX_INLINE F clip(F x, F low, F high) {

@@ -1,0 +1,263 @@
+// Every operator's cases: the reference gives what is expected, and every kernel that fits gives
+// the reference's bits, at every instruction set and with one and two threads; with inputs known
+// beforehand and only at run time; in place; and as an instruction of an element-wise program.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernel/math/ops.h"
+#include "ops/elementwise/broadcast.h"
+#include "ops/list.h"
+
+namespace sdx {
+namespace {
+
+// Outputs that only the run sizes.
+class Late final : public LateOutputs {
+ public:
+  Late(const std::vector<Value>& inputs, std::vector<Value>& outputs, const Facts& facts)
+      : inputs_(inputs), outputs_(outputs), facts_(facts) {}
+  Result<View> make(size_t output, Dims dims) override {
+    SDX_TRY(element_count(dims));
+    outputs_[output] = Tensor::make(facts_[output].type, std::move(dims));
+    return view_of(outputs_[output].tensor());
+  }
+  const Value& value(size_t input) const override { return inputs_[input]; }
+  void give(size_t output, Value value) override { outputs_[output] = std::move(value); }
+
+ private:
+  const std::vector<Value>& inputs_;
+  std::vector<Value>& outputs_;
+  const Facts& facts_;
+};
+
+struct Use {
+  const Op& op;
+  const Case& test;
+  Facts in, out;
+  std::shared_ptr<const void> attrs;
+  bool planned = true;  // all outputs' sizes are known before the run
+};
+
+// The case as a node, read and inferred. `constant`: the inputs' values are known to inference.
+Result<Use> prepare(const Op& op, const Case& test, bool constant) {
+  const Signature* signature = op.at(test.opset);
+  if (signature == nullptr) return fail("SDX-TEST", "no version for opset {}", test.opset);
+  Node node{.op = &op,
+            .opset = test.opset,
+            .name = {},
+            .attrs = test.attrs,
+            .wanted = {},
+            .formal_inputs = 0};
+  for (const AttrDecl& decl : signature->attributes) {
+    if (decl.fallback) node.attrs.emplace(decl.name, *decl.fallback);
+    if (decl.required && !node.has(decl.name))
+      return fail("SDX-TEST", "the case lacks attribute {}", decl.name);
+  }
+  for (const auto& [name, value] : node.attrs) {
+    if (signature->attribute(name) == nullptr)
+      return fail("SDX-TEST", "there is no attribute {}", name);
+  }
+  node.wanted.assign(test.outputs, true);
+  node.formal_inputs = test.inputs.size();
+  Use use{op, test, {}, {}, nullptr};
+  for (size_t i = 0; i < test.inputs.size(); ++i) {
+    const Value& input = test.inputs[i];
+    use.in.push_back(input.is_none()                 ? Fact{}
+                     : constant && input.is_tensor() ? Fact::constant(input.tensor())
+                                                     : fact_of(input));
+    const Formal* formal = signature->input(i);
+    if (formal == nullptr) return fail("SDX-TEST", "too many inputs");
+    const auto types = signature->types.find(formal->type);
+    if (use.in[i].present() && types != signature->types.end() &&
+        std::find(types->second.begin(), types->second.end(), use.in[i].onnx_type()) ==
+            types->second.end()) {
+      return fail("SDX-TEST", "input {} may not be {}", i, use.in[i].onnx_type());
+    }
+  }
+  SDX_ASSIGN(use.attrs, op.read(node, use.in));
+  SDX_ASSIGN(use.out, op.infer(use.attrs.get(), use.in));
+  if (use.out.size() < test.outputs) return fail("SDX-TEST", "{} outputs inferred", use.out.size());
+  use.out.resize(test.outputs);
+  for (const Fact& fact : use.out) use.planned = use.planned && fact.is_concrete();
+  return use;
+}
+
+// Runs one body. `over`: the input whose memory output 0 takes.
+Result<std::vector<Value>> run(const Use& use, const Op::AnyKernel* kernel, Isa isa, Pool& pool,
+                               std::optional<size_t> over = {}) {
+  std::vector<Value> inputs = use.test.inputs, results(use.test.outputs);
+  std::vector<View> ins, outs(use.test.outputs);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (over == i) {
+      const Tensor& original = inputs[i].tensor();
+      Tensor copy = Tensor::make(original.type(), original.dims());
+      std::memcpy(copy.raw(), original.raw(), original.bytes());
+      results[0] = copy;
+      inputs[i] = copy;
+    }
+    ins.push_back(inputs[i].is_tensor() ? view_of(inputs[i].tensor()) : View{});
+  }
+  for (size_t i = 0; i < outs.size(); ++i) {
+    if (!use.out[i].is_concrete()) continue;
+    if (!(over && i == 0)) results[i] = Tensor::make(use.out[i].type, use.out[i].dims());
+    outs[i] = view_of(results[i].tensor());
+    outs[i].dims = results[i].tensor().dims();
+  }
+  Late late(inputs, results, use.out);
+  Args args{ins, outs, {}, &pool, isa, nullptr, &late};
+  if (kernel == nullptr) {
+    SDX_TRY(use.op.reference(use.attrs.get(), args));
+    return results;
+  }
+  const Call call{use.in, use.out, isa, pool.threads()};
+  const size_t bytes = kernel->scratch(use.attrs.get(), call);
+  const std::shared_ptr<void> scratch = allocate_aligned(bytes);
+  args.scratch = {static_cast<std::byte*>(scratch.get()), bytes};
+  std::shared_ptr<const void> packed;
+  if (kernel->pack != nullptr) {
+    packed = kernel->pack(use.attrs.get(), call, pool);
+    args.packed = packed.get();
+  }
+  SDX_TRY(kernel->run(use.attrs.get(), args));
+  return results;
+}
+
+bool close(const Value& got, const Value& want, double rtol) {
+  if (rtol == 0 || !got.is_tensor() || !want.is_tensor()) return equal(got, want);
+  const Tensor &a = got.tensor(), &b = want.tensor();
+  if (a.type() != b.type() || a.dims() != b.dims() || !is_float(a.type())) return a == b;
+  for (size_t i = 0; i < a.count(); ++i) {
+    const double x = get_f64(a.type(), a.raw(), i), y = get_f64(b.type(), b.raw(), i);
+    if (std::isnan(x) != std::isnan(y)) return false;
+    if (x != y && !(std::fabs(x - y) <= rtol * std::fabs(y))) return false;
+  }
+  return true;
+}
+
+std::string text(const Value& value) {
+  if (!value.is_tensor()) return "(no tensor)";
+  const Tensor& t = value.tensor();
+  std::string result = fmt::format("{}{}", short_name(t.type()), to_string(t.dims()));
+  const bool numbers = is_float(t.type()) || is_integer(t.type()) || t.type() == DType::boolean;
+  for (size_t i = 0; numbers && i < std::min<size_t>(t.count(), 12); ++i) {
+    result += fmt::format(" {}", get_f64(t.type(), t.raw(), i));
+  }
+  return result;
+}
+
+std::string first_difference(const Value& got, const Value& want) {
+  if (!got.is_tensor() || !want.is_tensor()) return "values differ";
+  const Tensor &a = got.tensor(), &b = want.tensor();
+  if (a.type() != b.type() || a.dims() != b.dims()) return text(got) + " instead of " + text(want);
+  for (size_t i = 0; bits(a.type()) != 0 && bits(a.type()) <= 64 && i < a.count(); ++i) {
+    const uint64_t x = get_bits(a.type(), a.raw(), i), y = get_bits(b.type(), b.raw(), i);
+    if (x == y) continue;
+    return fmt::format("element {} of {}{}: {} ({:#x}) instead of {} ({:#x})", i,
+                       short_name(a.type()), to_string(a.dims()), get_f64(a.type(), a.raw(), i), x,
+                       get_f64(b.type(), b.raw(), i), y);
+  }
+  return "elements differ";
+}
+
+void expect_equal(const std::vector<Value>& got, const std::vector<Value>& want,
+                  const std::string& who) {
+  ASSERT_EQ(got.size(), want.size()) << who;
+  for (size_t i = 0; i < got.size(); ++i) {
+    EXPECT_TRUE(equal(got[i], want[i]))
+        << who << ", output " << i << ": " << first_difference(got[i], want[i]);
+  }
+}
+
+// The instruction gives the operator's bits.
+void check_pointwise(const Use& use, const std::vector<Value>& want, const std::string& who) {
+  if (use.op.pointwise == nullptr) return;
+  const auto step = use.op.pointwise(use.attrs.get(), use.in);
+  if (!step) return;
+  const Tensor& y = want[0].tensor();
+  const Tensor& a = use.test.inputs[0].tensor();
+  const bool binary = step->kind == Pointwise::Kind::binary;
+  const Tensor& b = binary ? use.test.inputs[1].tensor() : a;
+  const Broadcast<2> walk(y.dims(), {a.dims(), b.dims()});
+  Tensor got = Tensor::make(y.type(), y.dims());
+  walk.pieces(0, walk.count(), [&](size_t at, const auto& from, size_t length) {
+    for (size_t i = 0; i < length; ++i) {
+      const float x = float(get_f64(a.type(), a.raw(), from[0] + i * walk.step(0)));
+      const float z = float(get_f64(b.type(), b.raw(), from[1] + i * walk.step(1)));
+      const float result = binary ? scalar_binary(BinaryOp(step->code), x, z)
+                                  : scalar_unary(UnaryOp(step->code), x, step->p0, step->p1);
+      set_f64(y.type(), got.raw(), at + i, double(result));
+    }
+  });
+  EXPECT_TRUE(got == y) << who << " as an instruction: " << first_difference(Value(got), want[0]);
+}
+
+void check(const Op& op, const Case& test, bool constant, Pool& one, Pool& two) {
+  const std::string who =
+      fmt::format("{}.{}{}", op.name, test.name, constant ? " (constants)" : "");
+  Result<Use> use = prepare(op, test, constant);
+  ASSERT_TRUE(use) << who << ": " << use.error().text();
+  // Where the sizes follow from the inputs' values, the engine reads again once they are known.
+  if (!constant && !use->planned) return;
+  Result<std::vector<Value>> want = run(*use, nullptr, Isa::portable, one);
+  ASSERT_TRUE(want) << who << ": " << want.error().text();
+  for (size_t i = 0; i < want->size(); ++i) {
+    EXPECT_TRUE(admits(use->out[i], (*want)[i]))
+        << who << ": output " << i << " is not " << use->out[i].text();
+  }
+  for (size_t i = 0; i < test.expected.size(); ++i) {
+    EXPECT_TRUE(close((*want)[i], test.expected[i], test.rtol))
+        << who << ", output " << i << ": " << text((*want)[i]) << " instead of "
+        << text(test.expected[i]);
+  }
+  if (!use->planned) return;
+  check_pointwise(*use, *want, who);
+  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
+    if (!isa_available(isa)) continue;
+    for (Pool* pool : {&one, &two}) {
+      const Call call{use->in, use->out, isa, pool->threads()};
+      for (const Op::AnyKernel& kernel : op.kernels) {
+        if (!kernel.fits(use->attrs.get(), call)) continue;
+        const std::string body = fmt::format("{}: kernel {}, {}, {} threads", who, kernel.name,
+                                             isa_name(isa), pool->threads());
+        Result<std::vector<Value>> got = run(*use, &kernel, isa, *pool);
+        ASSERT_TRUE(got) << body << ": " << got.error().text();
+        expect_equal(*got, *want, body);
+        for (size_t i = 0; op.inplace && i < test.inputs.size(); ++i) {
+          if (!test.inputs[i].is_tensor() || use->in[i].type != use->out[0].type ||
+              use->in[i].type == DType::string || use->in[i].dims() != use->out[0].dims()) {
+            continue;
+          }
+          got = run(*use, &kernel, isa, *pool, i);
+          ASSERT_TRUE(got) << body << ": " << got.error().text();
+          expect_equal(*got, *want, fmt::format("{}, in place of input {}", body, i));
+        }
+      }
+    }
+  }
+  for (size_t slot = 0; op.alias != nullptr && slot < want->size(); ++slot) {
+    const auto offset = op.alias(use->attrs.get(), Call{use->in, use->out, Isa::portable, 1}, slot);
+    if (!offset) continue;
+    const Tensor &x = test.inputs[0].tensor(), &y = (*want)[slot].tensor();
+    ASSERT_LE(*offset + y.bytes(), x.bytes()) << who;
+    const char* there = static_cast<const char*>(x.raw()) + *offset;
+    EXPECT_TRUE(Tensor::over(y.type(), y.dims(), nullptr, there) == y)
+        << who << ": output " << slot << " does not lie in the input at byte " << *offset;
+  }
+}
+
+TEST(Cases, hold_for_the_reference_and_for_every_kernel) {
+  Pool one(1), two(2);
+  size_t count = 0;
+  for (const Op* op : all_ops()) {
+    if (op->cases == nullptr) continue;
+    for (const Case& test : op->cases()) {
+      ++count;
+      for (const bool constant : {false, true}) check(*op, test, constant, one, two);
+    }
+  }
+  fmt::print("{} cases\n", count);
+}
+
+}  // namespace
+}  // namespace sdx

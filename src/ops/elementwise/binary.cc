@@ -1,0 +1,81 @@
+#include "ops/elementwise/binary.h"
+
+namespace sdx::ops {
+
+Result<size_t> read_legacy_broadcast(const Node& node, const Facts& in) {
+  if (!in[0].has_rank() || !in[1].has_rank()) {
+    return fail("SDX-T0111", "the ranks of both inputs must be known before opset 7");
+  }
+  const Shape &a = *in[0].shape, &b = *in[1].shape;
+  if (node.i("broadcast") == 0) {
+    bool equal = a.size() == b.size();
+    for (size_t i = 0; equal && i < a.size(); ++i) {
+      equal = !a[i].is_const() || !b[i].is_const() || a[i] == b[i];
+    }
+    if (equal) return size_t{0};
+    Error error = fail("SDX-T0201", "shapes {} and {} differ and the attribute broadcast is 0",
+                       to_string(a), to_string(b));
+    error.help = "before opset 7, broadcasting happens only with broadcast = 1";
+    return error;
+  }
+  if (b.size() > a.size()) {
+    return fail("SDX-T0202", "the second input has rank {}, more than the first input's {}",
+                b.size(), a.size());
+  }
+  if (!node.has("axis")) return size_t{0};
+  int64_t axis = node.i("axis");
+  if (axis < 0) axis += int64_t(a.size());
+  if (axis < 0 || size_t(axis) + b.size() > a.size()) {
+    // One element fits anywhere.
+    if (product(b).is_const(1)) return size_t{0};
+    return fail("SDX-T0110", "axis {} does not leave room for the {} axes of {} in {}",
+                node.i("axis"), b.size(), to_string(b), to_string(a));
+  }
+  return a.size() - b.size() - size_t(axis);
+}
+
+// Through vector registers; 16-bit floats widen, compute and round in cache-sized pieces.
+void binary_tiles(BinaryOp code, size_t trail, Args& args) {
+  const auto tile = SDX_PICK(tile_binary, args.isa);
+  const Broadcast<2> walk(args.out().dims, {args.in(0).dims, args.in(1).dims}, {0, trail});
+  const DType type = args.out().type;
+  args.pool->parallel(walk.count(), kElementGrain, [&](size_t begin, size_t end, int) {
+    if (type == DType::f32) {
+      const float *a = args.in(0).data<float>(), *b = args.in(1).data<float>();
+      float* y = args.out().data<float>();
+      walk.pieces(begin, end, [&](size_t at, const auto& from, size_t length) {
+        tile(code, a + from[0], walk.step(0), b + from[1], walk.step(1), y + at, length);
+      });
+      return;
+    }
+    const auto widen =
+        type == DType::f16 ? SDX_PICK(tile_from_f16, args.isa) : SDX_PICK(tile_from_bf16, args.isa);
+    const auto narrow =
+        type == DType::f16 ? SDX_PICK(tile_to_f16, args.isa) : SDX_PICK(tile_to_bf16, args.isa);
+    const uint16_t *a = args.in(0).data<uint16_t>(), *b = args.in(1).data<uint16_t>();
+    uint16_t* y = args.out().data<uint16_t>();
+    alignas(kAlignment) float wide_a[kTile], wide_b[kTile];
+    walk.pieces(begin, end, [&](size_t at, const auto& from, size_t length) {
+      for (size_t i = 0; i < length; i += kTile) {
+        const size_t n = std::min(kTile, length - i);
+        widen(a + from[0] + i * walk.step(0), wide_a, walk.step(0) == 0 ? 1 : n);
+        widen(b + from[1] + i * walk.step(1), wide_b, walk.step(1) == 0 ? 1 : n);
+        // A single value is overwritten only after it has been read: the result goes over the
+        // operand that moves.
+        float* result = walk.step(0) == 0 ? wide_b : wide_a;
+        tile(code, wide_a, walk.step(0), wide_b, walk.step(1), result, n);
+        narrow(result, y + at + i, n);
+      }
+    });
+  });
+}
+
+// Runs shorter than a register are better off in the plain loop.
+bool binary_tiles_fit(size_t trail, const Call& call) {
+  const DType type = call.out[0].type;
+  if (!is_tile_type(type) || call.in[0].type != type || call.in[1].type != type) return false;
+  const Dims out = call.out[0].dims(), first = call.in[0].dims(), second = call.in[1].dims();
+  return Broadcast<2>(out, {first, second}, {0, trail}).run() >= 8;
+}
+
+}  // namespace sdx::ops

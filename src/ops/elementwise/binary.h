@@ -1,0 +1,200 @@
+// Operators of two broadcast inputs of one type: a member says name, history and the function of
+// two elements.
+//
+//   struct Add {
+//     static constexpr std::string_view name = "Add", doc = "...";
+//     static constexpr std::span<const Version> history = kArithmetic;
+//     template <class C> static C apply(C a, C b, const Binary&);   // for each compute type it is
+//     defined on
+//   };
+//   const Op add = binary<Add>();
+//
+// Optional: read(Node, Facts, Binary&), check(shapes of the inputs and the output), dim(Dim, Dim)
+// for shape arithmetic, kCode or code(Binary), cases(), sample_attrs(), kSingles. A member whose
+// apply gives bool while its inputs are not bool is a comparison: its output is bool.
+#pragma once
+
+#include "kernel/tile/tile.h"
+#include "ops/elementwise/broadcast.h"
+#include "ops/elementwise/element.h"
+#include "ops/elementwise/samples.h"
+
+namespace sdx::ops {
+
+struct Binary {
+  size_t trail =
+      0;  // opset 1 and 6: the second input ends this many axes before the first one does
+  bool flag = false;  // Mod: C's fmod; BitShift: to the left
+  float alpha = 0;    // SwiGLU
+};
+
+// What the opsets before 7 say with `broadcast` and `axis`: the second input is a part of the first
+// one's shape.
+Result<size_t> read_legacy_broadcast(const Node& node, const Facts& in);
+
+template <class M>
+Result<Binary> read_binary(const Node& node, const Facts& in) {
+  Binary a;
+  if (node.has("broadcast")) {
+    SDX_ASSIGN(a.trail, read_legacy_broadcast(node, in));
+  }
+  if constexpr (requires { M::read(node, in, a); }) SDX_TRY(M::read(node, in, a));
+  return a;
+}
+
+template <class M, class C>
+inline constexpr bool applies = requires(const C& x, const Binary& a) {
+  M::apply(x, x, a);
+};
+template <class M>
+inline constexpr bool gives_bool = [] {
+  if constexpr (applies<M, bool>) {
+    return true;
+  } else if constexpr (applies<M, float>) {
+    return std::is_same_v<decltype(M::apply(0.f, 0.f, Binary{})), bool>;
+  } else {
+    return false;
+  }
+}();
+
+template <class M>
+Result<Facts> infer_binary(const Binary& a, const Facts& in) {
+  Fact out = Fact::tensor(gives_bool<M> ? DType::boolean : in[0].type);
+  if (!in[0].has_rank() || !in[1].has_rank()) return Facts{out};
+  Shape second = *in[1].shape;
+  second.insert(second.end(), a.trail, Dim(1));
+  SDX_ASSIGN(out.shape, broadcast(*in[0].shape, second));
+  if constexpr (requires { M::check; }) SDX_TRY(M::check(*in[0].shape, *in[1].shape, *out.shape));
+  if constexpr (requires(const Dim& d) { M::dim(d, d); }) {
+    if (a.trail == 0 && (is_integer(in[0].type) || in[0].type == DType::boolean)) {
+      track<2>(out, in, [](const auto& d) -> std::optional<Dim> { return M::dim(*d[0], *d[1]); });
+    }
+  }
+  return Facts{std::move(out)};
+}
+
+// Output elements [begin, end), one after the other.
+template <class M, class T>
+void binary_range(const Binary& attrs, const Args& args, size_t begin, size_t end) {
+  using In = Element<T>;
+  using Result = std::conditional_t<gives_bool<M>, Bool, T>;
+  const T *a = args.in(0).data<T>(), *b = args.in(1).data<T>();
+  Result* y = args.out().data<Result>();
+  const Broadcast<2> walk(args.out().dims, {args.in(0).dims, args.in(1).dims}, {0, attrs.trail});
+  walk.pieces(begin, end, [&](size_t at, const auto& from, size_t length) {
+    // The steps as constants, so that the loop vectorises.
+    const auto loop = [&](auto step_a, auto step_b) {
+      for (size_t i = 0; i < length; ++i) {
+        y[at + i] = Element<Result>::put(M::apply(In::get(a[from[0] + i * step_a()]),
+                                                  In::get(b[from[1] + i * step_b()]), attrs));
+      }
+    };
+    using One = std::integral_constant<size_t, 1>;
+    using Zero = std::integral_constant<size_t, 0>;
+    if (walk.step(0) == 0) return walk.step(1) == 0 ? loop(Zero(), Zero()) : loop(Zero(), One());
+    walk.step(1) == 0 ? loop(One(), Zero()) : loop(One(), One());
+  });
+}
+
+template <class M>
+Status over_types(const Binary& a, Args& args, auto&& spread) {
+  bool done = false;
+  visit_elements(args.in(0).type, [&]<class T>() {
+    if constexpr (applies<M, typename Element<T>::Compute>) {
+      spread([&](size_t begin, size_t end, int) { binary_range<M, T>(a, args, begin, end); });
+      done = true;
+    }
+  });
+  return done ? ok() : Status(unsupported_type(M::name, args.in(0).type));
+}
+
+// y[i] = apply(a[i], b[i]) with missing axes and axes of size 1 repeated.
+template <class M>
+Status binary_reference(const Binary& a, Args& args) {
+  return over_types<M>(a, args, [&](auto&& body) { body(0, args.out().count, 0); });
+}
+
+template <class M>
+Status binary_threads(const Binary& a, Args& args) {
+  return over_types<M>(
+      a, args, [&](auto&& body) { args.pool->parallel(args.out().count, kElementGrain, body); });
+}
+
+template <class M>
+BinaryOp code_of(const Binary& a) {
+  if constexpr (requires { M::code(a); }) {
+    return M::code(a);
+  } else {
+    return M::kCode;
+  }
+}
+template <class M>
+inline constexpr bool has_code = requires {
+  M::kCode;
+}
+|| requires(const Binary& a) { M::code(a); };
+
+// One operation through vector registers on f32, f16 or bf16, inputs 0 and 1 broadcast, by all
+// threads.
+void binary_tiles(BinaryOp code, size_t trail, Args& args);
+bool binary_tiles_fit(size_t trail, const Call& call);
+
+template <class M>
+inline constexpr auto kBinaryKernels = [] {
+  constexpr Kernel<Binary> threads{"threads", [](const Binary&, const Call&) { return true; },
+                                   binary_threads<M>};
+  if constexpr (has_code<M>) {
+    constexpr Kernel<Binary> tiles{
+        "tiles", [](const Binary& a, const Call& call) { return binary_tiles_fit(a.trail, call); },
+        [](const Binary& a, Args& args) {
+          binary_tiles(code_of<M>(a), a.trail, args);
+          return ok();
+        }};
+    return std::array{tiles, threads};
+  } else {
+    return std::array{threads};
+  }
+}();
+
+template <class M>
+std::optional<Pointwise> binary_pointwise(const Binary& a, const Facts& in) {
+  if constexpr (has_code<M>) {
+    if (a.trail == 0 && is_tile_type(in[0].type) && in[0].type == in[1].type) {
+      return Pointwise{Pointwise::Kind::binary, int(code_of<M>(a))};
+    }
+  }
+  return std::nullopt;
+}
+
+// The member's own cases and the samples, under the attributes that the member asks for.
+template <class M>
+std::vector<Case> binary_cases() {
+  std::vector<Case> own;
+  if constexpr (requires { M::cases(); }) own = M::cases();
+  AttrMap attrs;
+  if constexpr (requires { M::sample_attrs(); }) attrs = M::sample_attrs();
+  unsigned singles = 3;
+  if constexpr (requires { M::kSingles; }) singles = M::kSingles;
+  return with_samples(M::history, std::move(own), std::move(attrs), singles);
+}
+
+template <class M>
+inline constexpr OpOf<Binary> kBinary{
+    .name = M::name,
+    .doc = M::doc,
+    .history = M::history,
+    .read = read_binary<M>,
+    .infer = infer_binary<M>,
+    .reference = binary_reference<M>,
+    .kernels = kBinaryKernels<M>,
+    .cases = binary_cases<M>,
+    .inplace = true,
+    .pointwise = binary_pointwise<M>,
+};
+
+template <class M>
+constexpr Op binary() {
+  return erase<kBinary<M>>();
+}
+
+}  // namespace sdx::ops

@@ -1,0 +1,109 @@
+// IsNaN and IsInf.
+#include <cmath>
+
+#include "ops/elementwise/broadcast.h"
+#include "ops/elementwise/element.h"
+#include "ops/elementwise/samples.h"
+#include "ops/list.h"
+
+namespace sdx::ops {
+namespace {
+
+struct Predicate {
+  bool nan = false, negative = false, positive = false;  // what counts
+};
+
+constexpr Version kIsNaNHistory[] = {
+    {9, "(X: T1) -> (Y: T2) T1 in floats T2 in bool"},
+    {13, "T1 += bf16"},
+    {20, "T1 += f8"},
+};
+constexpr Version kIsInfHistory[] = {
+    {10,
+     "(X: T1) -> (Y: T2) {detect_negative: int = 1, detect_positive: int = 1} T1 in f32 f64 T2 in "
+     "bool"},
+    {20, "T1 += f8 bf16 f16"},
+};
+
+Result<Predicate> read_nan(const Node&, const Facts&) { return Predicate{.nan = true}; }
+Result<Predicate> read_inf(const Node& node, const Facts&) {
+  return Predicate{.negative = node.i("detect_negative") != 0,
+                   .positive = node.i("detect_positive") != 0};
+}
+
+Result<Facts> infer(const Predicate&, const Facts& in) {
+  return Facts{like(in[0], DType::boolean)};
+}
+
+bool holds(const Predicate& a, double x) {
+  if (std::isnan(x)) return a.nan;
+  return std::isinf(x) && (x < 0 ? a.negative : a.positive);
+}
+
+Status reference(const Predicate& a, Args& args) {
+  const View &x = args.in(0), &y = args.out();
+  for (size_t i = 0; i < y.count; ++i) y.data<uint8_t>()[i] = holds(a, get_f64(x.type, x.raw, i));
+  return ok();
+}
+
+Status threads(const Predicate& a, Args& args) {
+  visit_floats(args.in(0).type, [&]<class T>() {
+    args.pool->parallel(args.out().count, kElementGrain, [&](size_t begin, size_t end, int) {
+      const T* x = args.in(0).data<T>();
+      uint8_t* y = args.out().data<uint8_t>();
+      for (size_t i = begin; i < end; ++i) y[i] = holds(a, double(load(x[i])));
+    });
+  });
+  return ok();
+}
+
+constexpr Kernel<Predicate> kKernels[] = {
+    {"threads", [](const Predicate&, const Call& call) { return bits(call.in[0].type) >= 16; },
+     threads},
+};
+
+std::vector<Case> cases() {
+  return {{.name = "only_the_detected_sign",
+           .opset = 10,
+           .attrs = {{"detect_negative", int64_t{0}}},
+           .inputs = {Tensor::of<double>({3}, {-INFINITY, INFINITY, NAN})},
+           .expected = {Tensor::of<bool>({3}, {false, true, false})}},
+          {.name = "float8_without_infinity",
+           .opset = 20,
+           .attrs = {},
+           .inputs = {Tensor::of<F8E4M3FN>({2}, {F8E4M3FN{0x7f}, F8E4M3FN{0x7e}})},
+           .expected = {Tensor::of<bool>({2}, {false, false})}},
+          {.name = "float8_with_infinity",
+           .opset = 20,
+           .attrs = {},
+           .inputs = {Tensor::of<F8E5M2>({3}, {F8E5M2{0x7c}, F8E5M2{0xfc}, F8E5M2{0x7f}})},
+           .expected = {Tensor::of<bool>({3}, {true, true, false})}}};
+}
+
+constexpr OpOf<Predicate> kIsNaN{
+    .name = "IsNaN",
+    .doc = "Whether the element is NaN.",
+    .history = kIsNaNHistory,
+    .read = read_nan,
+    .infer = infer,
+    .reference = reference,
+    .kernels = kKernels,
+    .cases = [] { return with_samples(kIsNaNHistory); },
+};
+constexpr OpOf<Predicate> kIsInf{
+    .name = "IsInf",
+    .doc = "Whether the element is an infinity of a sign that is asked for.",
+    .history = kIsInfHistory,
+    .read = read_inf,
+    .infer = infer,
+    .reference = reference,
+    .kernels = kKernels,
+    .cases = [] { return with_samples(kIsInfHistory, cases()); },
+};
+
+}  // namespace
+
+const Op is_inf = erase<kIsInf>();
+const Op is_nan = erase<kIsNaN>();
+
+}  // namespace sdx::ops

@@ -1,0 +1,153 @@
+// Operators of one input, element by element: a member says name, history and the function of one
+// element.
+//
+//   struct Exp {
+//     static constexpr std::string_view name = "Exp", doc = "...";
+//     static constexpr std::span<const Version> history = kHistory;
+//     static constexpr UnaryOp kCode = UnaryOp::exp;                  // optional: as an
+//     instruction template <class C> static C apply(C x, const Unary&);           // for each
+//     compute type it is defined on
+//   };
+//   const Op exp = unary<Exp>();
+//
+// Optional: read(Node, Unary&), code(Unary) instead of kCode, dim(Dim) for shape arithmetic,
+// cases().
+#pragma once
+
+#include "kernel/tile/tile.h"
+#include "ops/elementwise/broadcast.h"
+#include "ops/elementwise/element.h"
+#include "ops/elementwise/samples.h"
+
+namespace sdx::ops {
+
+// The parameters in ONNX's order: alpha; alpha and gamma; alpha and beta.
+struct Unary {
+  float p = 0, q = 0;
+  bool flag = false;  // Gelu: the approximation by tanh
+};
+
+template <class M>
+Result<Unary> read_unary(const Node& node, const Facts&) {
+  Unary a;
+  if constexpr (requires { M::read(node, a); }) SDX_TRY(M::read(node, a));
+  return a;
+}
+
+template <class M>
+Result<Facts> infer_unary(const Unary&, const Facts& in) {
+  Fact out = like(in[0]);
+  if constexpr (requires(const Dim& d) { M::dim(d); }) {
+    if (is_integer(in[0].type)) {
+      track<1>(out, in, [](const auto& d) -> std::optional<Dim> { return M::dim(*d[0]); });
+    }
+  }
+  return Facts{std::move(out)};
+}
+
+template <class M>
+Status over_unary_types(const Unary& a, Args& args, auto&& spread) {
+  bool done = false;
+  visit_elements(args.in(0).type, [&]<class T>() {
+    using E = Element<T>;
+    if constexpr (requires(typename E::Compute x) { M::apply(x, a); }) {
+      const T* x = args.in(0).data<T>();
+      T* y = args.out().data<T>();
+      spread([&](size_t begin, size_t end, int) {
+        for (size_t i = begin; i < end; ++i) y[i] = E::put(M::apply(E::get(x[i]), a));
+      });
+      done = true;
+    }
+  });
+  return done ? ok() : Status(unsupported_type(M::name, args.in(0).type));
+}
+
+// y[i] = apply(x[i]).
+template <class M>
+Status unary_reference(const Unary& a, Args& args) {
+  return over_unary_types<M>(a, args, [&](auto&& body) { body(0, args.out().count, 0); });
+}
+
+template <class M>
+Status unary_threads(const Unary& a, Args& args) {
+  return over_unary_types<M>(a, args, [&](auto&& body) {
+    args.pool->parallel(args.out().count, kElementGrain / 4, body);
+  });
+}
+
+template <class M>
+inline constexpr bool has_unary_code = requires {
+  M::kCode;
+}
+|| requires(const Unary& a) { M::code(a); };
+
+template <class M>
+UnaryOp unary_code_of(const Unary& a) {
+  if constexpr (requires { M::code(a); }) {
+    return M::code(a);
+  } else {
+    return M::kCode;
+  }
+}
+
+// One operation over an array of f32, f16 or bf16 at the level of this call, by all threads.
+void unary_tiles(UnaryOp code, float p, float q, Args& args);
+
+template <class M>
+inline constexpr auto kUnaryKernels = [] {
+  constexpr Kernel<Unary> threads{"threads", [](const Unary&, const Call&) { return true; },
+                                  unary_threads<M>};
+  if constexpr (has_unary_code<M>) {
+    return std::array{
+        Kernel<Unary>{"tiles",
+                      [](const Unary&, const Call& call) { return is_tile_type(call.in[0].type); },
+                      [](const Unary& a, Args& args) {
+                        unary_tiles(unary_code_of<M>(a), a.p, a.q, args);
+                        return ok();
+                      }},
+        threads};
+  } else {
+    return std::array{threads};
+  }
+}();
+
+template <class M>
+std::optional<Pointwise> unary_pointwise(const Unary& a, const Facts& in) {
+  if constexpr (has_unary_code<M>) {
+    if (is_tile_type(in[0].type)) {
+      return Pointwise{Pointwise::Kind::unary, int(unary_code_of<M>(a)), a.p, a.q};
+    }
+  }
+  return std::nullopt;
+}
+
+// The member's own cases and the samples, under the attributes that the member asks for.
+template <class M>
+std::vector<Case> unary_cases() {
+  std::vector<Case> own;
+  if constexpr (requires { M::cases(); }) own = M::cases();
+  AttrMap attrs;
+  if constexpr (requires { M::sample_attrs(); }) attrs = M::sample_attrs();
+  return with_samples(M::history, std::move(own), std::move(attrs));
+}
+
+template <class M>
+inline constexpr OpOf<Unary> kUnary{
+    .name = M::name,
+    .doc = M::doc,
+    .history = M::history,
+    .read = read_unary<M>,
+    .infer = infer_unary<M>,
+    .reference = unary_reference<M>,
+    .kernels = kUnaryKernels<M>,
+    .cases = unary_cases<M>,
+    .inplace = true,
+    .pointwise = unary_pointwise<M>,
+};
+
+template <class M>
+constexpr Op unary() {
+  return erase<kUnary<M>>();
+}
+
+}  // namespace sdx::ops
