@@ -4,12 +4,13 @@
 #include <vector>
 
 #include "kernel/conv/conv.h"
+#include "kernel/conv/conv_int8.h"
 
 namespace sdx {
 namespace {
 
 // Arguments: input channels, output channels, size of the square input, kernel, stride, groups.
-void conv_layer(benchmark::State& state) {
+ConvShape layer(const benchmark::State& state) {
   ConvShape s;
   s.in_channels = size_t(state.range(0));
   s.out_channels = size_t(state.range(1));
@@ -21,6 +22,11 @@ void conv_layer(benchmark::State& state) {
     s.pad[i] = s.kernel[i] / 2;
     s.out[i] = (s.in[i] + 2 * s.pad[i] - s.kernel[i]) / s.stride[i] + 1;
   }
+  return s;
+}
+
+void conv_layer(benchmark::State& state) {
+  const ConvShape s = layer(state);
   const size_t pixels = s.out[1] * s.out[2];
   std::vector<float> x(s.in_channels * s.in[1] * s.in[2], 0.5f), w(conv_packed_size(s), 0.25f),
       packed(w.size());
@@ -50,6 +56,30 @@ BENCHMARK(conv_layer)
     ->Args({144, 144, 56, 3, 1, 144})
     ->Args({96, 96, 112, 3, 2, 96})
     ->Args({576, 576, 14, 3, 1, 576});
+
+// As conv_layer, for 8-bit inputs and weights.
+void conv_int8_layer(benchmark::State& state) {
+  const ConvShape s = layer(state);
+  const size_t pixels = s.out[1] * s.out[2];
+  std::vector<uint8_t> x(s.in_channels * s.in[1] * s.in[2], 3), w(conv_packed_size(s), 5);
+  std::vector<int32_t> packed(conv_int8_packed_size(s)), y(s.out_channels * pixels);
+  std::vector<int32_t> scratch(conv_int8_scratch_bytes(s, 1) / 4);
+  Pool pool(1);
+  conv_int8_pack_weights(s, w.data(), true, packed.data(), pool);
+  ConvInt8Args g;
+  g.shape = s;
+  g.x = x.data(), g.x_zero = 7, g.weights = packed.data(), g.w_signed = true, g.y = y.data(),
+  g.scratch = scratch.data();
+  for (auto _ : state) conv_int8(g, pool);
+  state.counters["GOP/s"] =
+      benchmark::Counter(2e-9 * double(w.size()) * double(pixels) * double(state.iterations()),
+                         benchmark::Counter::kIsRate);
+}
+BENCHMARK(conv_int8_layer)
+    ->Args({64, 64, 56, 3, 1, 1})
+    ->Args({256, 256, 14, 3, 1, 1})
+    ->Args({256, 64, 56, 1, 1, 1})
+    ->Args({144, 144, 56, 3, 1, 144});
 
 }  // namespace
 }  // namespace sdx

@@ -13,10 +13,15 @@ SDX_DECLARE_ISAS(void conv_stage_bytes(const ConvShape&, const Staged&, const ui
                                        uint8_t padding, uint8_t* out);
                  void conv_int8_patches(const ConvShape&, const Staged&, const uint8_t* x,
                                         bool x_signed, size_t pixel, size_t cols, uint8_t* rows,
-                                        int32_t* panel);)
+                                        int32_t* panel);
+                 // One output plane of a convolution with one input channel per group; w is [tap].
+                 void conv_int8_depthwise(const ConvShape&, const Staged&, const uint8_t* x,
+                                          bool x_signed, int32_t x_zero, const int32_t* w,
+                                          int32_t w_zero, int32_t* y);)
 
 namespace {
 
+bool is_depthwise(const ConvShape& s) { return s.in_channels == s.groups; }
 size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // Panels of patches that are made before the rows of weights pass over them: about half a megabyte.
@@ -34,18 +39,51 @@ struct Layout {
 };
 
 Layout layout(const ConvShape& s, const Staged& staged) {
+  if (is_depthwise(s)) return {0, aligned(staged.plane + kSlack), 0};
   return {aligned(s.in_channels * staged.plane + kSlack), aligned((conv_depth(s) + 1) * kPanel),
           aligned(panels_at_once(s) * int8_panel_size(conv_depth(s), kPanel) * sizeof(int32_t))};
+}
+
+void run_depthwise(const ConvInt8Args& g, Pool& pool) {
+  const ConvShape& s = g.shape;
+  const Staged staged = staged_form(s, false);
+  const Layout l = layout(s, staged);
+  const size_t pixels = s.out[0] * s.out[1] * s.out[2], in_pixels = s.in[0] * s.in[1] * s.in[2];
+  const size_t multiplier = s.out_channels / s.groups;
+  const Isa isa = best_isa();
+  pool.parallel(s.batch * s.in_channels, 1, [&](size_t begin, size_t end, int thread) {
+    uint8_t* plane = static_cast<uint8_t*>(g.scratch) + size_t(thread) * l.per_thread();
+    for (size_t i = begin; i < end; ++i) {
+      SDX_PICK(conv_stage_bytes, isa)
+      (s, staged, static_cast<const uint8_t*>(g.x) + i * in_pixels, uint8_t(g.x_zero), plane);
+      for (size_t row = i * multiplier; row < (i + 1) * multiplier; ++row) {
+        const size_t channel = row % s.out_channels;
+        int32_t* y = g.y + row * pixels;
+        SDX_PICK(conv_int8_depthwise, isa)
+        (s, staged, plane, g.x_signed, g.x_zero, g.weights + channel * conv_depth(s),
+         g.w_zero == nullptr ? 0 : g.w_zero[channel * g.w_zero_step], y);
+        if (g.epilogue.fn != nullptr) g.epilogue.fn(g.epilogue.ctx, y, pixels, row, 0, 1, pixels);
+      }
+    }
+  });
 }
 
 }  // namespace
 
 size_t conv_int8_packed_size(const ConvShape& s) {
+  if (is_depthwise(s)) return s.out_channels * conv_depth(s);
+
   return int8_rows_size(conv_depth(s), s.out_channels);
 }
 
 void conv_int8_pack_weights(const ConvShape& s, const void* w, bool w_signed, int32_t* packed,
                             Pool& pool) {
+  if (is_depthwise(s)) {
+    for (size_t i = 0; i < conv_int8_packed_size(s); ++i) {
+      packed[i] = w_signed ? static_cast<const int8_t*>(w)[i] : static_cast<const uint8_t*>(w)[i];
+    }
+    return;
+  }
   const size_t group_rows = s.out_channels / s.groups, blocks = row_blocks(group_rows),
                depth = conv_depth(s);
   const auto pack = SDX_PICK(int8_pack_rows, best_isa());
@@ -69,6 +107,7 @@ void conv_int8(const ConvInt8Args& g, Pool& pool) {
   const ConvShape& s = g.shape;
   const size_t pixels = s.out[0] * s.out[1] * s.out[2], in_pixels = s.in[0] * s.in[1] * s.in[2];
   if (s.batch == 0 || s.out_channels == 0 || pixels == 0) return;
+  if (is_depthwise(s)) return run_depthwise(g, pool);
   const Isa isa = best_isa();
   const Staged staged = staged_form(s, false);
   const Layout l = layout(s, staged);

@@ -39,4 +39,39 @@ void conv_int8_patches(const ConvShape& s, const Staged& staged, const uint8_t* 
   int8_pack_panel(rows, x_signed, kPanel, 1, size_t(out - rows) / kPanel, cols, panel);
 }
 
+namespace {
+
+template <class T>
+void add_taps(const ConvShape& s, const Staged& staged, const T* x, int32_t x_zero,
+              const int32_t* w, int32_t w_zero, int32_t* y) {
+  const size_t width = s.out[2];
+  for (size_t row = 0; row < s.out[0] * s.out[1]; ++row, y += width) {
+    const T* base = x + staged.base(s, row / s.out[1], row % s.out[1], 0);
+    const int32_t* weight = w;
+    std::memset(y, 0, width * sizeof(int32_t));
+    for (size_t kz = 0; kz < s.kernel[0]; ++kz) {
+      for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
+        for (size_t kx = 0; kx < s.kernel[2]; ++kx) {
+          const T* in = base + staged.tap_offset(s, kz, ky, kx);
+          const int32_t factor = *weight++ - w_zero;
+          for (size_t j = 0; j < width; ++j) {
+            y[j] = int32_t(uint32_t(y[j]) + uint32_t((int32_t(in[j]) - x_zero) * factor));
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void conv_int8_depthwise(const ConvShape& s, const Staged& staged, const uint8_t* x, bool x_signed,
+                         int32_t x_zero, const int32_t* w, int32_t w_zero, int32_t* y) {
+  if (x_signed) {
+    add_taps(s, staged, reinterpret_cast<const int8_t*>(x), x_zero, w, w_zero, y);
+  } else {
+    add_taps(s, staged, x, x_zero, w, w_zero, y);
+  }
+}
+
 }  // namespace sdx::SDX_ISA

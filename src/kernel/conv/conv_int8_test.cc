@@ -92,4 +92,12 @@ TEST(ConvInt8, is_exact_for_every_sign_on_random_shapes) {
   }
 }
 
+TEST(ConvInt8, depthwise_is_exact) {
+  std::mt19937 rng(6);
+  for (int flags = 0; flags < 4; ++flags) {
+    expect_exact(planar(2, 5, 5, 5, 11, 37, 3, 1, 1), flags & 1, flags & 2, 1, rng);
+    expect_exact(planar(1, 4, 4, 8, 13, 13, 5, 2, 2), flags & 1, flags & 2, 0, rng);
+  }
+}
+
 }  // namespace sdx

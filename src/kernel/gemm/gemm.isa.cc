@@ -73,9 +73,55 @@ void run_panels(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, s
   }
 }
 
+// One row against B where it lies: a stripe of eight vectors makes each step along k a long
+// contiguous read. Rows of B are usually pages apart, where no hardware prefetcher follows, hence
+// the prefetch of a row to come.
+void run_stripe(const GemmBlock& g, size_t col) {
+  constexpr int kVecs = 8;
+  constexpr size_t kAhead = 8;
+  const float* a = static_cast<const float*>(g.a);
+  const float* b = g.b + col;
+  Vec acc[kVecs];
+  unroll<kVecs>([&](auto v) __attribute__((always_inline)) { acc[v.value] = vec_zero(); });
+  for (size_t k = 0; k < g.k; ++k, a += g.a_k, b += g.b_step) {
+    const Vec x = vec_set(*a);
+    const size_t ahead = g.k - k > kAhead ? kAhead * g.b_step : 0;
+    unroll<kVecs>([&](auto v) __attribute__((always_inline)) {
+      __builtin_prefetch(b + ahead + v.value * kLanes);
+      acc[v.value] = vec_fma(x, vec_load(b + v.value * kLanes), acc[v.value]);
+    });
+  }
+  float* c = static_cast<float*>(g.c) + col;
+  const Finish f = g.finish.at(0, col);
+  unroll<kVecs>([&](auto v) __attribute__((always_inline)) {
+    Vec out = acc[v.value];
+    if (f.alpha != 1) out = vec_mul(out, vec_set(f.alpha));
+    if (f.bias != nullptr) {
+      Vec bias = f.bias_col == 0 ? vec_set(*f.bias) : vec_load(f.bias + v.value * kLanes);
+      if (f.beta != 1) bias = vec_mul(bias, vec_set(f.beta));
+      out = vec_add(out, bias);
+    }
+    vec_store(c + v.value * kLanes, vec_canonical(out));
+  });
+}
+
 }  // namespace
 
-void gemm_block(const GemmBlock& g) {
+void gemm_block(const GemmBlock& given) {
+  GemmBlock g = given;
+  constexpr size_t kStripe = 8 * kLanes;
+  if (g.rows == 1 && g.b_panel == kPanel && g.a_type == DType::f32 && g.c_type == DType::f32) {
+    const size_t striped = g.cols / kStripe * kStripe;
+    for (size_t col = 0; col < striped; col += kStripe) run_stripe(g, col);
+    if (striped != 0 && g.epilogue.fn != nullptr) {
+      g.epilogue.fn(g.epilogue.ctx, static_cast<float*>(g.c), g.ldc, g.row, g.col, 1, striped);
+    }
+    g.b += striped;
+    g.c = static_cast<float*>(g.c) + striped;
+    g.finish = g.finish.at(0, striped);
+    g.col += striped;
+    g.cols -= striped;
+  }
   const size_t panels = (g.cols + kPanel - 1) / kPanel;
   const size_t blocks = row_blocks(g.rows);
   const size_t stretches = g.c_type == DType::f32 && g.k > 0 ? (g.k + kDepth - 1) / kDepth : 1;
