@@ -45,17 +45,19 @@ template <class T>
 void add_taps(const ConvShape& s, const Staged& staged, const T* x, int32_t x_zero,
               const int32_t* w, int32_t w_zero, int32_t* y) {
   const size_t width = s.out[2];
-  for (size_t row = 0; row < s.out[0] * s.out[1]; ++row, y += width) {
-    const T* base = x + staged.base(s, row / s.out[1], row % s.out[1], 0);
-    const int32_t* weight = w;
-    std::memset(y, 0, width * sizeof(int32_t));
-    for (size_t kz = 0; kz < s.kernel[0]; ++kz) {
-      for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
-        for (size_t kx = 0; kx < s.kernel[2]; ++kx) {
-          const T* in = base + staged.tap_offset(s, kz, ky, kx);
-          const int32_t factor = *weight++ - w_zero;
-          for (size_t j = 0; j < width; ++j) {
-            y[j] = int32_t(uint32_t(y[j]) + uint32_t((int32_t(in[j]) - x_zero) * factor));
+  std::memset(y, 0, s.out[0] * s.out[1] * width * sizeof(int32_t));
+  for (size_t kz = 0; kz < s.kernel[0]; ++kz) {
+    for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
+      for (size_t kx = 0; kx < s.kernel[2]; ++kx) {
+        const T* tap = x + staged.tap_offset(s, kz, ky, kx);
+        const int32_t factor = *w++ - w_zero;
+        int32_t* out = y;
+        for (size_t oz = 0; oz < s.out[0]; ++oz) {
+          for (size_t oy = 0; oy < s.out[1]; ++oy, out += width) {
+            const T* in = tap + staged.base(s, oz, oy, 0);
+            for (size_t j = 0; j < width; ++j) {
+              out[j] = int32_t(uint32_t(out[j]) + uint32_t((int32_t(in[j]) - x_zero) * factor));
+            }
           }
         }
       }

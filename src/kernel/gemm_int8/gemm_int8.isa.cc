@@ -188,6 +188,39 @@ void int8_block(const Int8Block& g) {
   }
 }
 
+namespace {
+
+typedef uint8_t Bytes __attribute__((vector_size(16)));
+
+// Four rows of a whole panel, interleaved: out[4 * column + row]; the columns' sums grow by them.
+void pack_quad(const uint8_t* rows, size_t step, uint8_t flip, uint8_t* out, int32_t* sum) {
+  for (size_t r = 0; r < 4; ++r) {
+    for (size_t j = 0; j < kPanel; ++j) sum[j] += int8_t(rows[r * step + j] ^ flip);
+  }
+  constexpr Bytes kLow = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
+  constexpr Bytes kHigh = {8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+  constexpr Bytes kLowPairs = {0, 1, 16, 17, 2, 3, 18, 19, 4, 5, 20, 21, 6, 7, 22, 23};
+  constexpr Bytes kHighPairs = {8, 9, 24, 25, 10, 11, 26, 27, 12, 13, 28, 29, 14, 15, 30, 31};
+  for (size_t j = 0; j < kPanel; j += 16, out += 64) {
+    Bytes r[4];
+    for (size_t i = 0; i < 4; ++i) {
+      std::memcpy(&r[i], rows + i * step + j, 16);
+      r[i] ^= flip;
+    }
+    const Bytes low01 = __builtin_shuffle(r[0], r[1], kLow),
+                high01 = __builtin_shuffle(r[0], r[1], kHigh);
+    const Bytes low23 = __builtin_shuffle(r[2], r[3], kLow),
+                high23 = __builtin_shuffle(r[2], r[3], kHigh);
+    const Bytes quads[4] = {__builtin_shuffle(low01, low23, kLowPairs),
+                            __builtin_shuffle(low01, low23, kHighPairs),
+                            __builtin_shuffle(high01, high23, kLowPairs),
+                            __builtin_shuffle(high01, high23, kHighPairs)};
+    std::memcpy(out, quads, sizeof quads);
+  }
+}
+
+}  // namespace
+
 void int8_pack_panel(const void* b, bool b_signed, size_t b_k, size_t b_col, size_t k, size_t cols,
                      int32_t* panel) {
   const size_t width = panel_width(cols);
@@ -197,22 +230,16 @@ void int8_pack_panel(const void* b, bool b_signed, size_t b_k, size_t b_col, siz
   uint8_t* out = reinterpret_cast<uint8_t*>(panel + width);
   for (size_t i = 0; i < k; i += 4, out += 4 * width) {
     const size_t depth = least(4, k - i);
-    if (depth < 4 || cols < width) std::memset(out, 0, 4 * width);
-    if (depth == 4 && b_col == 1) {
-      const uint8_t* p = in + i * b_k;
-      for (size_t j = 0; j < cols; ++j) {
-        const uint8_t quad[4] = {uint8_t(p[j] ^ flip), uint8_t(p[b_k + j] ^ flip),
-                                 uint8_t(p[2 * b_k + j] ^ flip), uint8_t(p[3 * b_k + j] ^ flip)};
-        std::memcpy(out + 4 * j, quad, 4);
-        sum[j] += int8_t(quad[0]) + int8_t(quad[1]) + int8_t(quad[2]) + int8_t(quad[3]);
-      }
-    } else {
-      for (size_t j = 0; j < cols; ++j) {
-        for (size_t q = 0; q < depth; ++q) {
-          const uint8_t x = uint8_t(in[(i + q) * b_k + j * b_col] ^ flip);
-          out[4 * j + q] = x;
-          sum[j] += int8_t(x);
-        }
+    if (depth == 4 && b_col == 1 && cols == kPanel) {
+      pack_quad(in + i * b_k, b_k, flip, out, sum);
+      continue;
+    }
+    std::memset(out, 0, 4 * width);
+    for (size_t j = 0; j < cols; ++j) {
+      for (size_t q = 0; q < depth; ++q) {
+        const uint8_t x = uint8_t(in[(i + q) * b_k + j * b_col] ^ flip);
+        out[4 * j + q] = x;
+        sum[j] += int8_t(x);
       }
     }
   }
