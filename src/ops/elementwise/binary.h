@@ -4,8 +4,7 @@
 //   struct Add {
 //     static constexpr std::string_view name = "Add", doc = "...";
 //     static constexpr std::span<const Version> history = kArithmetic;
-//     template <class C> static C apply(C a, C b, const Binary&);   // for each compute type it is
-//     defined on
+//     template <class C> static C apply(C a, C b, const Binary&);   // for each C it is defined on
 //   };
 //   const Op add = binary<Add>();
 //
@@ -22,8 +21,7 @@
 namespace sdx::ops {
 
 struct Binary {
-  size_t trail =
-      0;  // opset 1 and 6: the second input ends this many axes before the first one does
+  size_t trail = 0;   // before opset 7: axes of the first input after the second one's last
   bool flag = false;  // Mod: C's fmod; BitShift: to the left
   float alpha = 0;    // SwiGLU
 };

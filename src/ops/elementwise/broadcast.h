@@ -120,25 +120,31 @@ inline Result<std::optional<Shape>> broadcast_all(std::span<const Fact> in) {
   return shape;
 }
 
-// Shape arithmetic: the elements of fact `out` where f gives each from the elements of the inputs,
-// if all inputs are known and small. f returns nothing for an element that cannot be expressed.
+// Shape arithmetic: the elements of fact `out`, where f gives each from the elements of the inputs,
+// if all inputs are known, one at least as expressions, and small. f returns nothing for an element
+// that cannot be expressed.
 template <size_t N, class F>
 void track(Fact& out, const Facts& in, F&& f) {
   if (!out.is_concrete()) return;
   const Dims dims = out.dims();
+  const auto count = element_count(dims);
+  if (!count || *count > kMostTracked) return;
   std::array<std::vector<Dim>, N> known;
   std::array<Dims, N> in_dims;
   typename Broadcast<N>::InputDims spans;
+  bool symbolic = false;
   for (size_t i = 0; i < N; ++i) {
     if (!in[i].is_concrete()) return;
+    symbolic = symbolic || !in[i].value;
     std::optional<std::vector<Dim>> values = in[i].integers();
     if (!values) return;
     known[i] = *std::move(values);
     in_dims[i] = in[i].dims();
     spans[i] = in_dims[i];
   }
+  // Constants alone are folded by the reference, which also knows how they wrap.
+  if (!symbolic) return;
   const Broadcast<N> walk(dims, spans);
-  if (walk.count() > kMostTracked) return;
   std::vector<Dim> result;
   bool all = true;
   walk.pieces(0, walk.count(), [&](size_t, const auto& from, size_t length) {

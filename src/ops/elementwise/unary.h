@@ -4,14 +4,13 @@
 //   struct Exp {
 //     static constexpr std::string_view name = "Exp", doc = "...";
 //     static constexpr std::span<const Version> history = kHistory;
-//     static constexpr UnaryOp kCode = UnaryOp::exp;                  // optional: as an
-//     instruction template <class C> static C apply(C x, const Unary&);           // for each
-//     compute type it is defined on
+//     static constexpr UnaryOp kCode = UnaryOp::exp;         // optional: as an instruction
+//     template <class C> static C apply(C x, const Unary&);  // for each C it is defined on
 //   };
 //   const Op exp = unary<Exp>();
 //
 // Optional: read(Node, Unary&), code(Unary) instead of kCode, dim(Dim) for shape arithmetic,
-// cases().
+// cases(), sample_attrs().
 #pragma once
 
 #include "kernel/tile/tile.h"
