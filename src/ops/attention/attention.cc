@@ -100,36 +100,62 @@ void put(const View& out, size_t at, C x) {
   visit_floats(out.type, [&]<class T>() { out.data<T>()[at] = store<T>(Compute<T>(x)); });
 }
 
-// The softmax of the keys' scores in the precision P: rounded to P, m = max, e = exp(score - m), s
-// = sum e (by lanes over the key's index), e / s rounded to P. Scores of -inf alone give zeros.
+// x rounded to P.
+template <class P>
+Compute<P> rounded(Compute<P> x) {
+  return load(store<P>(x));
+}
+
+// The sum over all keys: by lanes in float or double. ONNX's own sums of 16-bit numbers are rounded
+// after each addition, in order; so are these within 16 neighbours, whose sums then add up in
+// float.
+template <class P>
+Compute<P> sum_of(const std::vector<Compute<P>>& e) {
+  using W = Compute<P>;
+  if constexpr (std::is_arithmetic_v<P>) {
+    return lane_sum<W>(e.size(), [&](size_t j) { return e[j]; });
+  } else {
+    constexpr size_t kBlock = 16;
+    return rounded<P>(lane_sum<W>((e.size() + kBlock - 1) / kBlock, [&](size_t block) {
+      W sum = 0;
+      for (size_t j = block * kBlock; j < std::min(e.size(), (block + 1) * kBlock); ++j) {
+        sum = rounded<P>(sum + e[j]);
+      }
+      return sum;
+    }));
+  }
+}
+
+// The softmax of the keys' scores in the precision P, each step rounded to P: m = max score, e =
+// exp(score - m), e / sum e. Scores of -inf alone give zeros.
 template <class P, class C>
 void softmax(std::vector<C>& row, const KeyRange& keys) {
   using W = Compute<P>;
   std::vector<W> e(row.size(), W(0));
   W most = -std::numeric_limits<W>::infinity();
   for (size_t j = keys.first; j < keys.last; ++j) {
-    e[j] = load(store<P>(W(row[j])));
+    e[j] = rounded<P>(W(row[j]));
     most = e[j] > most || e[j] != e[j] ? e[j] : most;
   }
-  if (most == -std::numeric_limits<W>::infinity()) {
-    row.assign(row.size(), C(0));
-    return;
-  }
-  for (size_t j = keys.first; j < keys.last; ++j) e[j] = math::exp(e[j] - most);
-  const W sum = lane_sum<W>(e.size(), [&](size_t j) { return e[j]; });
   row.assign(row.size(), C(0));
-  for (size_t j = keys.first; j < keys.last; ++j) row[j] = C(load(store<P>(e[j] / sum)));
+  if (most == -std::numeric_limits<W>::infinity()) return;
+  for (size_t j = keys.first; j < keys.last; ++j) {
+    e[j] = rounded<P>(math::exp(rounded<P>(e[j] - most)));
+  }
+  const W sum = sum_of<P>(e);
+  for (size_t j = keys.first; j < keys.last; ++j) row[j] = C(rounded<P>(e[j] / sum));
 }
 
-// With r = sqrt(scale), scale = 1 / sqrt(head size) unless given, all in float (double if an input
-// is double):
+// With r = sqrt(scale), scale = 1 / sqrt(head size) unless given:
 //   product[i][j] = sum over d of (q[i][d] * r) * (k[j][d] * r), a chain of fma, d ascending
 //   capped = tanh(product / softcap) * softcap, if there is a softcap
 //   score = capped + mask, or -inf where the mask is false or -inf
 //   p = softmax of the scores of the keys in range;  y[i] = sum over j of p[j] * v[j], a chain of
 //   fma, j ascending
-// A row without keys, or with all masked, is zero. Results are rounded once, to the outputs' types.
-template <class C>
+// in float, or double if an input is double. A row without keys, or with all masked, is zero. Of
+// bfloat16 each of these results, and r, is rounded to bfloat16: ONNX's published answers are, and
+// differ by more than a last place otherwise.
+template <class T, class C>
 Status attend(const Attention& a, const AttentionSizes& s, Args& args) {
   SDX_ASSIGN(const Mask mask, mask_of(s, args));
   const View none;
@@ -139,7 +165,14 @@ Status attend(const Attention& a, const AttentionSizes& s, Args& args) {
   for (size_t i = 0; args.wants(2) && i < v.size(); ++i) put(args.out(2), i, v[i]);
 
   constexpr C kMinusInfinity = -std::numeric_limits<C>::infinity();
-  const C root = std::sqrt(a.scale ? C(*a.scale) : C(1) / std::sqrt(C(s.q.size)));
+  const auto step = [](C x) {
+    if constexpr (std::is_same_v<T, BF16>) {
+      return rounded<T>(x);
+    } else {
+      return x;
+    }
+  };
+  const C root = step(std::sqrt(a.scale ? C(*a.scale) : C(1) / std::sqrt(C(s.q.size))));
   const C cap = C(a.softcap);
   Heads y = s.q;
   y.size = s.v.size;
@@ -150,17 +183,17 @@ Status attend(const Attention& a, const AttentionSizes& s, Args& args) {
       for (size_t i = 0; i < s.q.length; ++i) {
         const KeyRange keys = keys_of(a, s, args, b, i);
         for (size_t d = 0; d < s.q.size; ++d) {
-          q[d] = C(get_f64(args.in(0).type, args.in(0).raw, s.q.at(b, h, i) + d)) * root;
+          q[d] = step(C(get_f64(args.in(0).type, args.in(0).raw, s.q.at(b, h, i) + d)) * root);
         }
         const size_t scores_at = ((b * s.q.heads + h) * s.q.length + i) * s.total;
         const auto expose = [&](int64_t mode, size_t j) {
           if (args.wants(3) && a.mode == mode) put(args.out(3), scores_at + j, row[j]);
         };
         for (size_t j = 0; j < s.total; ++j) {
-          for (size_t d = 0; d < s.q.size; ++d) scaled[d] = k[(kv + j) * s.k.size + d] * root;
-          row[j] = reference::dot<C>(s.q.size, q.data(), 1, scaled.data(), 1);
+          for (size_t d = 0; d < s.q.size; ++d) scaled[d] = step(k[(kv + j) * s.k.size + d] * root);
+          row[j] = step(reference::dot<C>(s.q.size, q.data(), 1, scaled.data(), 1));
           expose(0, j);
-          if (cap > 0) row[j] = math::tanh(row[j] / cap) * cap;
+          if (cap > 0) row[j] = step(step(math::tanh(step(row[j] / cap))) * cap);
           expose(1, j);
           C bias = j >= keys.first && j < keys.last ? C(0) : kMinusInfinity;
           if (mask.present()) {
@@ -173,10 +206,12 @@ Status attend(const Attention& a, const AttentionSizes& s, Args& args) {
               bias += C(get_f64(mask.view.type, mask.view.raw, at));
             }
           }
-          row[j] = bias == kMinusInfinity ? kMinusInfinity : row[j] + bias;
+          row[j] = bias == kMinusInfinity ? kMinusInfinity : step(row[j] + bias);
           expose(2, j);
         }
-        visit_floats(a.precision.value_or(dtype_of<C>), [&]<class P>() { softmax<P>(row, keys); });
+        const DType natural = std::is_same_v<T, BF16> ? DType::bf16 : dtype_of<C>;
+        visit_floats(a.precision.value_or(natural), [&]<class P>() { softmax<P>(row, keys); });
+        for (C& p : row) p = step(p);
         for (size_t j = 0; j < s.total; ++j) expose(3, j);
         for (size_t d = 0; d < s.v.size; ++d) {
           C sum = 0;
@@ -193,8 +228,12 @@ Status attend(const Attention& a, const AttentionSizes& s, Args& args) {
 
 Status reference(const Attention& a, Args& args) {
   SDX_ASSIGN(const AttentionSizes s, attention_sizes(a, args));
-  const bool wide = args.in(0).type == DType::f64 || args.in(2).type == DType::f64;
-  return wide ? attend<double>(a, s, args) : attend<float>(a, s, args);
+  Status status;
+  visit_floats(args.in(0).type, [&]<class T>() {
+    const bool wide = std::is_same_v<T, float> && args.in(2).type == DType::f64;
+    status = wide ? attend<float, double>(a, s, args) : attend<T, Compute<T>>(a, s, args);
+  });
+  return status;
 }
 
 uint64_t multiply_adds(const Attention& a, const Call& call) {
