@@ -149,6 +149,23 @@ static const Op* const kOps[] = {
     &thresholded_relu,
     &where,
     &xor_,
+    &negative_log_likelihood_loss,
+    &softmax_cross_entropy_loss,
+    &random_uniform,
+    &random_uniform_like,
+    &random_normal,
+    &random_normal_like,
+    &bernoulli,
+    &multinomial,
+    &non_max_suppression,
+    &conv_integer,
+    &qlinear_conv,
+    &dft,
+    &stft,
+    &hann_window,
+    &hamming_window,
+    &blackman_window,
+    &mel_weight_matrix,
 };
 
 std::span<const Op* const> all_ops() { return kOps; }

@@ -155,6 +155,23 @@ extern const Op tanh;
 extern const Op thresholded_relu;
 extern const Op where;
 extern const Op xor_;
+extern const Op negative_log_likelihood_loss;
+extern const Op softmax_cross_entropy_loss;
+extern const Op random_uniform;
+extern const Op random_uniform_like;
+extern const Op random_normal;
+extern const Op random_normal_like;
+extern const Op bernoulli;
+extern const Op multinomial;
+extern const Op non_max_suppression;
+extern const Op conv_integer;
+extern const Op qlinear_conv;
+extern const Op dft;
+extern const Op stft;
+extern const Op hann_window;
+extern const Op hamming_window;
+extern const Op blackman_window;
+extern const Op mel_weight_matrix;
 }  // namespace ops
 
 }  // namespace sdx

@@ -1,0 +1,117 @@
+// ConvInteger.
+#include "ops/list.h"
+#include "ops/quant/quantised_conv.h"
+
+namespace sdx::ops {
+namespace {
+
+constexpr ConvInputs kInputs{.x = 0, .x_zero = 2, .w = 1, .w_zero = 3};
+
+constexpr Version kHistory[] = {
+    {10,
+     "(x: T1, w: T2, x_zero_point?: T1, w_zero_point?: T2) -> (y: T3) {auto_pad: string = "
+     "\"NOTSET\", "
+     "dilations: ints, group: int = 1, kernel_shape: ints, pads: ints, strides: ints} T1 in i8 u8 "
+     "T2 in i8 "
+     "u8 T3 in i32"},
+};
+
+Result<QuantisedConv> read(const Node& node, const Facts& in) {
+  return read_quantised_conv(node, in[0], in[1]);
+}
+
+Result<Facts> infer(const QuantisedConv& a, const Facts& in) {
+  return infer_quantised_conv(a, in[0], in[1], DType::i32);
+}
+
+// y = the sum over the group's channels and taps of (w - w_zero) * (x - x_zero), modulo 2^32;
+// padding adds nothing.
+Status reference(const QuantisedConv& a, Args& args) {
+  SDX_TRY(check_conv_zeros(args, kInputs));
+  int32_t* y = args.out().data<int32_t>();
+  each_sum(a, args, kInputs, [&](size_t at, size_t, int32_t sum) { y[at] = sum; });
+  return ok();
+}
+
+template <bool kPacked>
+bool fits(const QuantisedConv&, const Call& call) {
+  for (const Fact* fact : {&call.in[0], &call.in[1], &call.out[0]}) {
+    for (const int64_t d : fact->dims()) {
+      if (d == 0) return false;
+    }
+  }
+  return !kPacked || call.in[1].value != nullptr;
+}
+
+template <bool kPacked>
+size_t scratch(const QuantisedConv& a, const Call& call) {
+  return conv_sums_scratch(a, call.in[0], call.in[1], call.out[0], kPacked, call.threads);
+}
+
+std::shared_ptr<const void> pack(const QuantisedConv& a, const Call& call, Pool& pool) {
+  return pack_conv_weights(a, call.in[1], pool);
+}
+
+Status run(const QuantisedConv& a, Args& args) {
+  SDX_TRY(check_conv_zeros(args, kInputs));
+  const View y = args.out();
+  struct Context {
+    int32_t* y;
+    size_t channels, positions;
+  } context{y.data<int32_t>(), size_t(y.dims[1]), y.count / size_t(y.dims[0] * y.dims[1])};
+  const auto take = [](void* to, const SumBlock& b) {
+    const auto& c = *static_cast<Context*>(to);
+    for (size_t j = 0; j < b.channels; ++j) {
+      int32_t* out = c.y + (b.n * c.channels + b.channel + j) * c.positions + b.position;
+      for (size_t i = 0; i < b.positions; ++i)
+        out[i] = b.c[i * b.position_step + j * b.channel_step];
+    }
+  };
+  conv_sums({a, args, kInputs, args.scratch.data(), take, &context}, *args.pool);
+  return ok();
+}
+
+// Planes summed tap by tap read the weights themselves, so packing leaves them in place.
+constexpr Kernel<QuantisedConv> kKernels[] = {
+    {.name = "conv_int8_packed",
+     .fits = fits<true>,
+     .run = run,
+     .scratch = scratch<true>,
+     .pack = pack},
+    {.name = "conv_int8", .fits = fits<false>, .run = run, .scratch = scratch<false>},
+};
+
+std::vector<Case> cases() {
+  const Tensor x = Tensor::of<uint8_t>({1, 1, 3, 3}, {2, 3, 4, 5, 6, 7, 8, 9, 10});
+  return {
+      {.name = "padding_counts_as_the_zero_point",
+       .opset = 10,
+       .attrs = {{"pads", std::vector<int64_t>{1, 1, 1, 1}}},
+       .inputs = {x, Tensor::of<uint8_t>({1, 1, 2, 2}, {1, 1, 1, 1}), Tensor::scalar<uint8_t>(1)},
+       .expected = {Tensor::of<int32_t>({1, 1, 4, 4},
+                                        {1, 3, 5, 3, 5, 12, 16, 9, 11, 24, 28, 15, 7, 15, 17, 9})}},
+      {.name = "each_output_channel_has_a_zero_point",
+       .opset = 10,
+       .attrs = {},
+       .inputs = {Tensor::of<int8_t>({1, 1, 2}, {1, -2}),
+                  Tensor::of<int8_t>({4, 1, 1}, {1, 2, 3, 4}), Tensor::scalar<int8_t>(0),
+                  Tensor::of<int8_t>({4}, {0, 1, 2, 5})},
+       .expected = {Tensor::of<int32_t>({1, 4, 2}, {1, -2, 1, -2, 1, -2, -1, 2})}}};
+}
+
+constexpr OpOf<QuantisedConv> kConvInteger{
+    .name = "ConvInteger",
+    .doc = "A convolution of 8-bit integers, less their zero points, in 32 bits.",
+    .history = kHistory,
+    .read = read,
+    .infer = infer,
+    .reference = reference,
+    .kernels = kKernels,
+    .cases = cases,
+};
+
+}  // namespace
+
+const Op conv_integer = erase<kConvInteger>();
+
+}  // namespace sdx::ops

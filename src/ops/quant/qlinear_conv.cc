@@ -1,0 +1,167 @@
+// QLinearConv.
+#include "kernel/quant/quant.h"
+#include "ops/list.h"
+#include "ops/quant/quantised_conv.h"
+#include "ops/quant/saturate.h"
+
+namespace sdx::ops {
+namespace {
+
+constexpr ConvInputs kInputs{.x = 0, .x_zero = 2, .w = 3, .w_zero = 5};
+constexpr size_t kXScale = 1, kWScale = 4, kYScale = 6, kYZero = 7, kBias = 8;
+
+constexpr Version kHistory[] = {
+    {10,
+     "(x: T1, x_scale: f32, x_zero_point: T1, w: T2, w_scale: f32, w_zero_point: T2, y_scale: f32, "
+     "y_zero_point: T3, B?: T4) -> (y: T3) {auto_pad: string = \"NOTSET\", dilations: ints, group: "
+     "int = 1, "
+     "kernel_shape: ints, pads: ints, strides: ints} T1 in i8 u8 T2 in i8 u8 T3 in i8 u8 T4 in "
+     "i32"},
+};
+
+Result<QuantisedConv> read(const Node& node, const Facts& in) {
+  return read_quantised_conv(node, in[0], in[3]);
+}
+
+Result<Facts> infer(const QuantisedConv& a, const Facts& in) {
+  return infer_quantised_conv(a, in[0], in[3], in[kYZero].type);
+}
+
+Status check(const Args& args) {
+  SDX_TRY(check_conv_zeros(args, kInputs));
+  const auto channels = size_t(args.in(kInputs.w).dims[0]);
+  for (const size_t i : {kXScale, kYScale, kYZero}) {
+    if (args.in(i).count != 1) {
+      return fail("SDX-T0315", "input {} has shape {}; it must be a scalar", i,
+                  to_string(args.in(i).dims));
+    }
+  }
+  if (args.in(kWScale).count != 1 && args.in(kWScale).count != channels) {
+    return fail("SDX-T0316", "w_scale has shape {}; there are {} output channels",
+                to_string(args.in(kWScale).dims), channels);
+  }
+  if (args.has(kBias) && args.in(kBias).count != channels) {
+    return fail("SDX-T0317", "B has shape {}; there are {} output channels",
+                to_string(args.in(kBias).dims), channels);
+  }
+  return ok();
+}
+
+// (x_scale * w_scale) / y_scale, each step rounded to float.
+float ratio_of(const Args& args, size_t channel) {
+  const View& w_scale = args.in(kWScale);
+  return *args.in(kXScale).data<float>() * w_scale.data<float>()[w_scale.count > 1 ? channel : 0] /
+         *args.in(kYScale).data<float>();
+}
+
+int32_t zero_of(const View& v) {
+  return v.type == DType::i8 ? *v.data<int8_t>() : *v.data<uint8_t>();
+}
+
+// s = the sum of (w - w_zero) * (x - x_zero), + B, modulo 2^32; y = saturate(round half to
+// even(float(s) * ratio) + y_zero).
+Status reference(const QuantisedConv& a, Args& args) {
+  SDX_TRY(check(args));
+  const View& y = args.out();
+  const int32_t zero = zero_of(args.in(kYZero));
+  each_sum(a, args, kInputs, [&](size_t at, size_t channel, int32_t sum) {
+    const int32_t bias = args.has(kBias) ? args.in(kBias).data<int32_t>()[channel] : 0;
+    const float scaled = float(int32_t(uint32_t(sum) + uint32_t(bias))) * ratio_of(args, channel);
+    set_i64(y.type, y.raw, at, saturate_to(y.type, to_nearest(scaled) + zero));
+  });
+  return ok();
+}
+
+template <bool kPacked>
+bool fits(const QuantisedConv&, const Call& call) {
+  for (const Fact* fact : {&call.in[0], &call.in[3], &call.out[0]}) {
+    for (const int64_t d : fact->dims()) {
+      if (d == 0) return false;
+    }
+  }
+  return !kPacked || call.in[3].value != nullptr;
+}
+
+template <bool kPacked>
+size_t scratch(const QuantisedConv& a, const Call& call) {
+  return conv_sums_scratch(a, call.in[0], call.in[3], call.out[0], kPacked, call.threads);
+}
+
+std::shared_ptr<const void> pack(const QuantisedConv& a, const Call& call, Pool& pool) {
+  return pack_conv_weights(a, call.in[3], pool);
+}
+
+struct Requantise {
+  const Args* args;
+  size_t channels, positions;
+  int32_t zero;
+};
+
+void take(void* context, const SumBlock& b) {
+  const auto& r = *static_cast<Requantise*>(context);
+  const Args& args = *r.args;
+  const View& y = args.out();
+  const auto requantize = SDX_PICK(requantize_32_8, args.isa);
+  for (size_t j = 0; j < b.channels; ++j) {
+    const size_t channel = b.channel + j;
+    const float ratio = ratio_of(args, channel);
+    const uint32_t bias = args.has(kBias) ? uint32_t(args.in(kBias).data<int32_t>()[channel]) : 0;
+    uint8_t* out = y.data<uint8_t>() + (b.n * r.channels + channel) * r.positions + b.position;
+    constexpr size_t kRun = 256;
+    int32_t sums[kRun];
+    for (size_t first = 0; first < b.positions; first += kRun) {
+      const size_t n = std::min(kRun, b.positions - first);
+      const int32_t* c = b.c + first * b.position_step + j * b.channel_step;
+      for (size_t i = 0; i < n; ++i) sums[i] = int32_t(uint32_t(c[i * b.position_step]) + bias);
+      requantize(sums, out + first, n, &ratio, 0, r.zero, y.type == DType::i8);
+    }
+  }
+}
+
+Status run(const QuantisedConv& a, Args& args) {
+  SDX_TRY(check(args));
+  const View& y = args.out();
+  Requantise to{&args, size_t(y.dims[1]), y.count / size_t(y.dims[0] * y.dims[1]),
+                zero_of(args.in(kYZero))};
+  conv_sums({a, args, kInputs, args.scratch.data(), take, &to}, *args.pool);
+  return ok();
+}
+
+// Planes summed tap by tap read the weights themselves, so packing leaves them in place.
+constexpr Kernel<QuantisedConv> kKernels[] = {
+    {.name = "qlinear_conv_int8_packed",
+     .fits = fits<true>,
+     .run = run,
+     .scratch = scratch<true>,
+     .pack = pack},
+    {.name = "qlinear_conv_int8", .fits = fits<false>, .run = run, .scratch = scratch<false>},
+};
+
+std::vector<Case> cases() {
+  return {{.name = "depthwise_with_bias",
+           .opset = 10,
+           .attrs = {{"group", int64_t{2}}, {"pads", std::vector<int64_t>{1, 0}}},
+           .inputs = {Tensor::of<uint8_t>({1, 2, 3}, {10, 12, 14, 1, 2, 3}),
+                      Tensor::scalar<float>(.5f), Tensor::scalar<uint8_t>(10),
+                      Tensor::of<int8_t>({2, 1, 2}, {1, 2, -1, 1}), Tensor::of<float>({2}, {1, 2}),
+                      Tensor::of<int8_t>({2}, {0, 0}), Tensor::scalar<float>(1),
+                      Tensor::scalar<uint8_t>(5), Tensor::of<int32_t>({2}, {0, 7})},
+           .expected = {Tensor::of<uint8_t>({1, 2, 3}, {5, 7, 10, 3, 13, 13})}}};
+}
+
+constexpr OpOf<QuantisedConv> kQLinearConv{
+    .name = "QLinearConv",
+    .doc = "A convolution of quantised tensors, quantised again.",
+    .history = kHistory,
+    .read = read,
+    .infer = infer,
+    .reference = reference,
+    .kernels = kKernels,
+    .cases = cases,
+};
+
+}  // namespace
+
+const Op qlinear_conv = erase<kQLinearConv>();
+
+}  // namespace sdx::ops
