@@ -33,23 +33,16 @@ Status reference(const QuantisedConv& a, Args& args) {
   return ok();
 }
 
-template <bool kPacked>
-bool fits(const QuantisedConv&, const Call& call) {
-  for (const Fact* fact : {&call.in[0], &call.in[1], &call.out[0]}) {
-    for (const int64_t d : fact->dims()) {
-      if (d == 0) return false;
-    }
-  }
-  return !kPacked || call.in[1].value != nullptr;
+bool fits(const QuantisedConv& a, const Call& call) {
+  return fits_conv_sums(a, call.in[0], call.in[1], call.out[0]);
 }
 
-template <bool kPacked>
 size_t scratch(const QuantisedConv& a, const Call& call) {
-  return conv_sums_scratch(a, call.in[0], call.in[1], call.out[0], kPacked, call.threads);
+  return conv_sums_scratch(a, call.in[0], call.in[1], call.out[0], call.threads);
 }
 
 std::shared_ptr<const void> pack(const QuantisedConv& a, const Call& call, Pool& pool) {
-  return pack_conv_weights(a, call.in[1], pool);
+  return pack_conv_weights(a, call.in[0], call.in[1], call.out[0], pool);
 }
 
 Status run(const QuantisedConv& a, Args& args) {
@@ -63,23 +56,15 @@ Status run(const QuantisedConv& a, Args& args) {
     const auto& c = *static_cast<Context*>(to);
     for (size_t j = 0; j < b.channels; ++j) {
       int32_t* out = c.y + (b.n * c.channels + b.channel + j) * c.positions + b.position;
-      for (size_t i = 0; i < b.positions; ++i)
-        out[i] = b.c[i * b.position_step + j * b.channel_step];
+      for (size_t i = 0; i < b.positions; ++i) out[i] = b.c[j * b.channel_step + i];
     }
   };
   conv_sums({a, args, kInputs, args.scratch.data(), take, &context}, *args.pool);
   return ok();
 }
 
-// Planes summed tap by tap read the weights themselves, so packing leaves them in place.
 constexpr Kernel<QuantisedConv> kKernels[] = {
-    {.name = "conv_int8_packed",
-     .fits = fits<true>,
-     .run = run,
-     .scratch = scratch<true>,
-     .pack = pack},
-    {.name = "conv_int8", .fits = fits<false>, .run = run, .scratch = scratch<false>},
-};
+    {.name = "conv_int8", .fits = fits, .run = run, .scratch = scratch, .pack = pack}};
 
 std::vector<Case> cases() {
   const Tensor x = Tensor::of<uint8_t>({1, 1, 3, 3}, {2, 3, 4, 5, 6, 7, 8, 9, 10});

@@ -72,23 +72,16 @@ Status reference(const QuantisedConv& a, Args& args) {
   return ok();
 }
 
-template <bool kPacked>
-bool fits(const QuantisedConv&, const Call& call) {
-  for (const Fact* fact : {&call.in[0], &call.in[3], &call.out[0]}) {
-    for (const int64_t d : fact->dims()) {
-      if (d == 0) return false;
-    }
-  }
-  return !kPacked || call.in[3].value != nullptr;
+bool fits(const QuantisedConv& a, const Call& call) {
+  return fits_conv_sums(a, call.in[0], call.in[3], call.out[0]);
 }
 
-template <bool kPacked>
 size_t scratch(const QuantisedConv& a, const Call& call) {
-  return conv_sums_scratch(a, call.in[0], call.in[3], call.out[0], kPacked, call.threads);
+  return conv_sums_scratch(a, call.in[0], call.in[3], call.out[0], call.threads);
 }
 
 std::shared_ptr<const void> pack(const QuantisedConv& a, const Call& call, Pool& pool) {
-  return pack_conv_weights(a, call.in[3], pool);
+  return pack_conv_weights(a, call.in[0], call.in[3], call.out[0], pool);
 }
 
 struct Requantise {
@@ -111,8 +104,8 @@ void take(void* context, const SumBlock& b) {
     int32_t sums[kRun];
     for (size_t first = 0; first < b.positions; first += kRun) {
       const size_t n = std::min(kRun, b.positions - first);
-      const int32_t* c = b.c + first * b.position_step + j * b.channel_step;
-      for (size_t i = 0; i < n; ++i) sums[i] = int32_t(uint32_t(c[i * b.position_step]) + bias);
+      const int32_t* c = b.c + j * b.channel_step + first;
+      for (size_t i = 0; i < n; ++i) sums[i] = int32_t(uint32_t(c[i]) + bias);
       requantize(sums, out + first, n, &ratio, 0, r.zero, y.type == DType::i8);
     }
   }
@@ -127,15 +120,8 @@ Status run(const QuantisedConv& a, Args& args) {
   return ok();
 }
 
-// Planes summed tap by tap read the weights themselves, so packing leaves them in place.
 constexpr Kernel<QuantisedConv> kKernels[] = {
-    {.name = "qlinear_conv_int8_packed",
-     .fits = fits<true>,
-     .run = run,
-     .scratch = scratch<true>,
-     .pack = pack},
-    {.name = "qlinear_conv_int8", .fits = fits<false>, .run = run, .scratch = scratch<false>},
-};
+    {.name = "qlinear_conv_int8", .fits = fits, .run = run, .scratch = scratch, .pack = pack}};
 
 std::vector<Case> cases() {
   return {{.name = "depthwise_with_bias",

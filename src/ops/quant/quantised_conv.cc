@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "kernel/gemm_int8/gemm_int8.h"
+#include "kernel/conv/conv_int8.h"
 #include "kernel/quant/quant.h"
 
 namespace sdx::ops {
@@ -14,202 +14,103 @@ int32_t int_value(const View& v, size_t i) {
   return v.type == DType::i8 ? int32_t(v.data<int8_t>()[i]) : int32_t(v.data<uint8_t>()[i]);
 }
 
-struct Sizes {
-  size_t batch, channels, out_channels, groups, in_group, out_group, taps, positions;
-  size_t k() const { return in_group * taps; }
-  // With few outputs per group a product of matrices is mostly padding: planes are summed tap by
-  // tap instead.
-  bool by_planes() const { return out_group < 4; }
-};
-Sizes sizes_of(const QuantisedConv& a, std::span<const int64_t> x, std::span<const int64_t> w,
-               std::span<const int64_t> y) {
-  Sizes s{size_t(x[0]),
-          size_t(x[1]),
-          size_t(w[0]),
-          size_t(a.group),
-          size_t(w[1]),
-          size_t(w[0] / a.group),
-          1,
-          1};
-  for (size_t i = 2; i < w.size(); ++i) s.taps *= size_t(w[i]);
-  for (size_t i = 2; i < y.size(); ++i) s.positions *= size_t(y[i]);
+ConvShape conv_shape(const QuantisedConv& a, const WindowAxes& axes, std::span<const int64_t> x,
+                     std::span<const int64_t> w) {
+  ConvShape s;
+  s.batch = size_t(x[0]);
+  s.groups = size_t(a.group);
+  s.in_channels = size_t(x[1]);
+  s.out_channels = size_t(w[0]);
+  for (size_t i = 0; i < axes.spatial; ++i) {
+    const WindowAxis& axis = axes.axis[i];
+    const size_t to = 3 - axes.spatial + i;
+    s.in[to] = size_t(axis.in);
+    s.out[to] = size_t(axis.out);
+    s.kernel[to] = size_t(axis.kernel);
+    s.stride[to] = size_t(axis.stride);
+    s.dilation[to] = size_t(axis.dilation);
+    s.pad[to] = size_t(axis.begin);
+  }
   return s;
 }
 
-// Patches are the input's own planes where each window is one element of its own.
-bool is_pointwise(const WindowAxes& axes) {
-  for (size_t i = 0; i < axes.spatial; ++i) {
-    const WindowAxis& axis = axes.axis[i];
-    if (axis.kernel != 1 || axis.stride != 1 || axis.begin != 0 || axis.out != axis.in)
-      return false;
-  }
-  return true;
+ConvShape conv_shape(const QuantisedConv& a, const Fact& x, const Fact& w, const Fact& y) {
+  const Dims x_dims = x.dims(), w_dims = w.dims(), y_dims = y.dims();
+  const auto spatial = [](const Dims& dims) { return std::span(dims).subspan(2); };
+  return conv_shape(a, resolve(a.window, spatial(x_dims), spatial(y_dims), spatial(w_dims)), x_dims,
+                    w_dims);
+}
+
+// With few outputs per group a product of matrices is mostly padding: planes are summed tap by tap
+// instead.
+bool by_planes(const ConvShape& s) { return s.out_channels / s.groups < 4; }
+
+size_t plane_bytes(const ConvShape& s) {
+  return aligned(s.out[0] * s.out[1] * s.out[2] * sizeof(int32_t));
 }
 
 // The outputs [first, last) along an axis whose tap k lies inside the input.
 struct Inside {
-  int64_t first, last;
+  size_t first, last;
 };
-Inside inside(const WindowAxis& axis, int64_t k) {
-  const int64_t start = k * axis.dilation - axis.begin;
-  const int64_t first = start >= 0 ? 0 : (-start + axis.stride - 1) / axis.stride;
-  const int64_t room = axis.in - 1 - start;
-  const int64_t last = room < 0 ? 0 : std::min(axis.out, room / axis.stride + 1);
+Inside inside(const ConvShape& s, size_t axis, size_t k) {
+  const size_t reach = k * s.dilation[axis];
+  const size_t first =
+      reach >= s.pad[axis] ? 0 : (s.pad[axis] - reach + s.stride[axis] - 1) / s.stride[axis];
+  if (s.in[axis] + s.pad[axis] <= reach) return {0, 0};
+  const size_t last =
+      std::min(s.out[axis], (s.in[axis] + s.pad[axis] - reach - 1) / s.stride[axis] + 1);
   return {std::min(first, last), last};
 }
 
-// For tap `tap`, f(output row, first input index or -1) for every row along the last axis; the
-// index is that of the tap of the row's first output, which may itself lie outside along the last
-// axis.
-template <class F>
-void each_row(const WindowAxes& axes, size_t tap, F&& f) {
-  const Position k = position_of(tap, axes.spatial, [&](size_t i) { return axes.axis[i].kernel; });
-  const size_t outer = axes.spatial - 1;
-  const WindowAxis& last = axes.axis[outer];
-  const size_t rows = axes.out / size_t(last.out);
-  for (size_t row = 0; row < rows; ++row) {
-    const Position o = position_of(row, outer, [&](size_t i) { return axes.axis[i].out; });
-    int64_t index = 0;
-    bool within = true;
-    for (size_t i = 0; i < outer; ++i) {
-      const WindowAxis& axis = axes.axis[i];
-      const int64_t at = o[i] * axis.stride - axis.begin + k[i] * axis.dilation;
-      within = within && at >= 0 && at < axis.in;
-      index = index * axis.in + at;
-    }
-    f(row, within, index * last.in + k[outer] * last.dilation - last.begin, k[outer]);
-  }
-}
-
-// patches[c * taps + tap][position]; `fill` stands for the padding.
-void make_patches(const WindowAxes& axes, const uint8_t* planes, size_t channels, uint8_t fill,
-                  uint8_t* patches, Pool& pool) {
-  const WindowAxis& last = axes.axis[axes.spatial - 1];
-  pool.parallel(channels * axes.taps, 4, [&](size_t begin, size_t end, int) {
-    for (size_t k = begin; k < end; ++k) {
-      const uint8_t* plane = planes + k / axes.taps * axes.in;
-      uint8_t* to = patches + k * axes.out;
-      each_row(axes, k % axes.taps, [&](size_t row, bool within, int64_t index, int64_t tap) {
-        uint8_t* out = to + row * size_t(last.out);
-        const Inside in = within ? inside(last, tap) : Inside{0, 0};
-        std::memset(out, fill, size_t(in.first));
-        if (last.stride == 1) {
-          if (in.last > in.first)
-            std::memcpy(out + in.first, plane + index + in.first, size_t(in.last - in.first));
-        } else {
-          for (int64_t i = in.first; i < in.last; ++i) out[i] = plane[index + i * last.stride];
-        }
-        std::memset(out + in.last, fill, size_t(last.out - in.last));
-      });
-    }
-  });
-}
-
-struct Parts {
-  size_t patches, sums, zeros, gemm;  // where each part of the scratch memory starts
-  size_t total;
-};
-GemmInt8Args gemm_args(const Sizes& s) {
-  GemmInt8Args g;
-  g.m = s.positions;
-  g.n = s.out_group;
-  g.k = s.k();
-  g.lda = s.positions;
-  g.trans_a = true;
-  g.ldb = s.k();
-  g.trans_b = true;
-  g.ldc = s.out_group;
-  return g;
-}
-Parts parts_of(const Sizes& s, bool packed, int threads) {
-  Parts p{};
-  GemmInt8Args g = gemm_args(s);
-  const int32_t none = 0;
-  if (packed) g.b_packed = &none;
-  p.sums = p.patches + aligned(s.k() * s.positions);
-  p.zeros = p.sums + aligned(s.positions * s.out_group * 4);
-  p.gemm = p.zeros + aligned(s.out_channels * 4);
-  p.total = p.gemm + gemm_int8_scratch_bytes(g, threads);
-  return p;
-}
-
-struct GemmContext {
-  const ConvSums* run;
-  size_t n, channel;
-};
-void take_gemm(void* context, int32_t* c, size_t ldc, size_t row, size_t col, size_t rows,
-               size_t cols) {
-  const auto& at = *static_cast<GemmContext*>(context);
-  at.run->take(at.run->context, {c, ldc, 1, at.n, at.channel + col, row, cols, rows});
-}
-
-void by_products(const ConvSums& r, const Sizes& s, const WindowAxes& axes, Pool& pool) {
-  const View &x = r.args.in(r.in.x), &w = r.args.in(r.in.w);
-  const Parts parts = parts_of(s, r.args.packed != nullptr, pool.threads());
-  auto* patches = reinterpret_cast<uint8_t*>(r.scratch + parts.patches);
-  auto* zeros = reinterpret_cast<int32_t*>(r.scratch + parts.zeros);
-  const int32_t x_zero = r.args.has(r.in.x_zero) ? int_value(r.args.in(r.in.x_zero), 0) : 0;
-  const bool w_zero = r.args.has(r.in.w_zero);
-  for (size_t o = 0; w_zero && o < s.out_channels; ++o) {
-    zeros[o] = int_value(r.args.in(r.in.w_zero), r.args.in(r.in.w_zero).count > 1 ? o : 0);
-  }
-  GemmInt8Args g = gemm_args(s);
-  g.a_signed = x.type == DType::i8;
-  g.b_signed = w.type == DType::i8;
-  g.a_zero = &x_zero;
-  g.b_zero_step = 1;
-  g.c = reinterpret_cast<int32_t*>(r.scratch + parts.sums);
-  g.scratch = r.scratch + parts.gemm;
-  const bool pointwise = is_pointwise(axes);
-  for (size_t n = 0; n < s.batch; ++n) {
-    for (size_t group = 0; group < s.groups; ++group) {
-      const uint8_t* planes = x.data<uint8_t>() + (n * s.channels + group * s.in_group) * axes.in;
-      if (!pointwise) make_patches(axes, planes, s.in_group, uint8_t(x_zero), patches, pool);
-      g.a = pointwise ? planes : patches;
-      const size_t channel = group * s.out_group;
-      if (r.args.packed != nullptr) {
-        g.b_packed =
-            static_cast<const int32_t*>(r.args.packed) + group * gemm_int8_packed_b_size(g.k, g.n);
-      } else {
-        g.b = w.data<uint8_t>() + channel * s.k();
-      }
-      if (w_zero) g.b_zero = zeros + channel;
-      GemmContext context{&r, n, channel};
-      g.epilogue = {take_gemm, &context};
-      gemm_int8(g, pool);
+// sums[output] += weight * (plane[input] - zero) for all outputs whose tap (kd, kh, kw) lies
+// inside.
+template <class AddRow>
+void add_tap(const ConvShape& s, const size_t (&k)[3], const uint8_t* plane, int32_t* sums,
+             AddRow&& add_row) {
+  const Inside z = inside(s, 0, k[0]), y = inside(s, 1, k[1]), x = inside(s, 2, k[2]);
+  if (x.first == x.last) return;
+  const auto input = [&](size_t axis, size_t o) {
+    return o * s.stride[axis] + k[axis] * s.dilation[axis] - s.pad[axis];
+  };
+  for (size_t oz = z.first; oz < z.last; ++oz) {
+    for (size_t oy = y.first; oy < y.last; ++oy) {
+      const size_t row = (input(0, oz) * s.in[1] + input(1, oy)) * s.in[2];
+      add_row(plane + row + input(2, x.first), sums + (oz * s.out[1] + oy) * s.out[2] + x.first,
+              x.last - x.first);
     }
   }
 }
 
-void by_planes(const ConvSums& r, const Sizes& s, const WindowAxes& axes, Pool& pool) {
+void sum_planes(const ConvSums& r, const ConvShape& s, int32_t x_zero, const int32_t* w_zero,
+                Pool& pool) {
   const View &x = r.args.in(r.in.x), &w = r.args.in(r.in.w);
   const bool is_signed = x.type == DType::i8;
-  const int32_t x_zero = r.args.has(r.in.x_zero) ? int_value(r.args.in(r.in.x_zero), 0) : 0;
-  const auto add_row = SDX_PICK(add_row_8, r.args.isa);
-  const WindowAxis& last = axes.axis[axes.spatial - 1];
+  const auto add = SDX_PICK(add_row_8, r.args.isa);
+  const size_t in_group = s.in_channels / s.groups, out_group = s.out_channels / s.groups;
+  const size_t in_plane = s.in[0] * s.in[1] * s.in[2], positions = s.out[0] * s.out[1] * s.out[2];
   pool.parallel(s.batch * s.out_channels, 1, [&](size_t begin, size_t end, int thread) {
-    auto* sums = reinterpret_cast<int32_t*>(r.scratch + size_t(thread) * aligned(s.positions * 4));
-    for (size_t plane = begin; plane < end; ++plane) {
-      const size_t n = plane / s.out_channels, o = plane % s.out_channels;
-      const int32_t w_zero =
-          r.args.has(r.in.w_zero)
-              ? int_value(r.args.in(r.in.w_zero), r.args.in(r.in.w_zero).count > 1 ? o : 0)
-              : 0;
-      std::memset(sums, 0, s.positions * 4);
-      for (size_t c = 0; c < s.in_group; ++c) {
-        const uint8_t* from =
-            x.data<uint8_t>() + (n * s.channels + o / s.out_group * s.in_group + c) * axes.in;
-        for (size_t tap = 0; tap < s.taps; ++tap) {
-          const int32_t weight = int_value(w, (o * s.in_group + c) * s.taps + tap) - w_zero;
-          each_row(axes, tap, [&](size_t row, bool within, int64_t index, int64_t k) {
-            const Inside in = inside(last, k);
-            if (!within || in.first == in.last) return;
-            add_row(from + index + in.first * last.stride, is_signed, size_t(last.stride), x_zero,
-                    weight, sums + row * size_t(last.out) + in.first, size_t(in.last - in.first));
-          });
+    auto* sums = reinterpret_cast<int32_t*>(r.scratch + size_t(thread) * plane_bytes(s));
+    for (size_t i = begin; i < end; ++i) {
+      const size_t n = i / s.out_channels, o = i % s.out_channels;
+      std::memset(sums, 0, positions * sizeof(int32_t));
+      size_t weight = o * in_group * s.kernel[0] * s.kernel[1] * s.kernel[2];
+      for (size_t c = 0; c < in_group; ++c) {
+        const uint8_t* plane =
+            x.data<uint8_t>() + (n * s.in_channels + o / out_group * in_group + c) * in_plane;
+        for (size_t kd = 0; kd < s.kernel[0]; ++kd) {
+          for (size_t kh = 0; kh < s.kernel[1]; ++kh) {
+            for (size_t kw = 0; kw < s.kernel[2]; ++kw) {
+              const int32_t value = int_value(w, weight++) - (w_zero != nullptr ? w_zero[o] : 0);
+              add_tap(s, {kd, kh, kw}, plane, sums,
+                      [&](const uint8_t* from, int32_t* to, size_t count) {
+                        add(from, is_signed, s.stride[2], x_zero, value, to, count);
+                      });
+            }
+          }
         }
       }
-      r.take(r.context, {sums, 1, 0, n, o, 0, 1, s.positions});
+      r.take(r.context, {sums, 0, n, o, 0, 1, positions});
     }
   });
 }
@@ -257,36 +158,73 @@ Status check_conv_zeros(const Args& args, const ConvInputs& in) {
   return ok();
 }
 
-std::shared_ptr<const void> pack_conv_weights(const QuantisedConv& a, const Fact& w, Pool& pool) {
-  const Tensor& t = *w.value;
-  const size_t k = t.count() / size_t(t.dims()[0]), n = size_t(t.dims()[0] / a.group);
-  const size_t each = gemm_int8_packed_b_size(k, n);
-  auto packed = allocate_aligned(each * size_t(a.group) * sizeof(int32_t));
-  for (size_t group = 0; group < size_t(a.group); ++group) {
-    gemm_int8_pack_b(t.data<uint8_t>() + group * n * k, t.type() == DType::i8, k, true, k, n,
-                     static_cast<int32_t*>(packed.get()) + group * each, pool);
+bool fits_conv_sums(const QuantisedConv& a, const Fact& x, const Fact& w, const Fact& y) {
+  for (const Fact* fact : {&x, &w, &y}) {
+    for (const int64_t d : fact->dims()) {
+      if (d == 0) return false;
+    }
   }
+  if (a.window.spatial > 3) return false;
+  // Planes summed tap by tap need no packed weights; others are packed at planning.
+  return by_planes(conv_shape(a, x, w, y)) || w.value != nullptr;
+}
+
+std::shared_ptr<const void> pack_conv_weights(const QuantisedConv& a, const Fact& x, const Fact& w,
+                                              const Fact& y, Pool& pool) {
+  const ConvShape s = conv_shape(a, x, w, y);
+  if (by_planes(s)) return nullptr;
+  auto packed = allocate_aligned(conv_int8_packed_size(s) * sizeof(int32_t));
+  conv_int8_pack_weights(s, w.value->raw(), w.type == DType::i8,
+                         static_cast<int32_t*>(packed.get()), pool);
   return packed;
 }
 
 size_t conv_sums_scratch(const QuantisedConv& a, const Fact& x, const Fact& w, const Fact& y,
-                         bool packed, int threads) {
-  const Dims x_dims = x.dims(), w_dims = w.dims(), y_dims = y.dims();
-  const Sizes s = sizes_of(a, x_dims, w_dims, y_dims);
-  return s.by_planes() ? size_t(threads) * aligned(s.positions * 4)
-                       : parts_of(s, packed, threads).total;
+                         int threads) {
+  const ConvShape s = conv_shape(a, x, w, y);
+  const size_t zeros = aligned(s.out_channels * sizeof(int32_t));
+  if (by_planes(s)) return zeros + size_t(threads) * plane_bytes(s);
+  return zeros + s.batch * s.out_channels * plane_bytes(s) + conv_int8_scratch_bytes(s, threads);
 }
 
-void conv_sums(const ConvSums& r, Pool& pool) {
+void conv_sums(const ConvSums& given, Pool& pool) {
+  ConvSums r = given;
   const View &x = r.args.in(r.in.x), &w = r.args.in(r.in.w), &y = r.args.out();
   const WindowAxes axes =
       resolve(r.a.window, x.dims.subspan(2), y.dims.subspan(2), w.dims.subspan(2));
-  const Sizes s = sizes_of(r.a, x.dims, w.dims, y.dims);
-  if (s.by_planes()) {
-    by_planes(r, s, axes, pool);
-  } else {
-    by_products(r, s, axes, pool);
+  const ConvShape s = conv_shape(r.a, axes, x.dims, w.dims);
+  auto* zeros = reinterpret_cast<int32_t*>(r.scratch);
+  r.scratch += aligned(s.out_channels * sizeof(int32_t));
+  const bool w_zero = r.args.has(r.in.w_zero);
+  for (size_t o = 0; w_zero && o < s.out_channels; ++o) {
+    zeros[o] = int_value(r.args.in(r.in.w_zero), r.args.in(r.in.w_zero).count > 1 ? o : 0);
   }
+  const int32_t x_zero = r.args.has(r.in.x_zero) ? int_value(r.args.in(r.in.x_zero), 0) : 0;
+  if (by_planes(s)) return sum_planes(r, s, x_zero, w_zero ? zeros : nullptr, pool);
+
+  ConvInt8Args c;
+  c.shape = s;
+  c.x = x.raw;
+  c.x_signed = x.type == DType::i8;
+  c.x_zero = x_zero;
+  c.weights = static_cast<const int32_t*>(r.args.packed);
+  c.w_signed = w.type == DType::i8;
+  c.w_zero = w_zero ? zeros : nullptr;
+  c.w_zero_step = 1;
+  c.y = reinterpret_cast<int32_t*>(r.scratch);
+  c.scratch = r.scratch + s.batch * s.out_channels * plane_bytes(s);
+  struct Context {
+    const ConvSums* run;
+    size_t channels;
+  } context{&r, s.out_channels};
+  c.epilogue.ctx = &context;
+  c.epilogue.fn = [](void* to, int32_t* sums, size_t ldc, size_t row, size_t col, size_t rows,
+                     size_t cols) {
+    const auto& at = *static_cast<Context*>(to);
+    at.run->take(at.run->context,
+                 {sums, ldc, row / at.channels, row % at.channels, col, rows, cols});
+  };
+  conv_int8(c, pool);
 }
 
 }  // namespace sdx::ops

@@ -59,17 +59,18 @@ void each_sum(const QuantisedConv& a, const Args& args, const ConvInputs& in, F&
   }
 }
 
-// The fast form, for shapes without empty dimensions. Weights that are constant are packed once.
-std::shared_ptr<const void> pack_conv_weights(const QuantisedConv&, const Fact& w, Pool&);
+// The fast form: constant weights by kernel/conv/conv_int8, groups of few outputs plane by plane.
+bool fits_conv_sums(const QuantisedConv&, const Fact& x, const Fact& w, const Fact& y);
+std::shared_ptr<const void> pack_conv_weights(const QuantisedConv&, const Fact& x, const Fact& w,
+                                              const Fact& y, Pool&);
 size_t conv_sums_scratch(const QuantisedConv&, const Fact& x, const Fact& w, const Fact& y,
-                         bool packed, int threads);
+                         int threads);
 
-// Takes sums as they become final, a block at a time, from any thread: c[i * position_step + j *
-// channel_step] belongs to batch n, output channel `channel` + j, position `position` + i.
+// Takes sums as they become final, a block at a time, from any thread: c[j * channel_step + i]
+// belongs to batch n, output channel `channel` + j, position `position` + i.
 struct SumBlock {
   const int32_t* c;
-  size_t position_step, channel_step;
-  size_t n, channel, position, channels, positions;
+  size_t channel_step, n, channel, position, channels, positions;
 };
 struct ConvSums {
   const QuantisedConv& a;
