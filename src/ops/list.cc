@@ -166,6 +166,7 @@ static const Op* const kOps[] = {
     &hamming_window,
     &blackman_window,
     &mel_weight_matrix,
+    &flex_attention,
 };
 
 std::span<const Op* const> all_ops() { return kOps; }

@@ -172,6 +172,7 @@ extern const Op hann_window;
 extern const Op hamming_window;
 extern const Op blackman_window;
 extern const Op mel_weight_matrix;
+extern const Op flex_attention;
 }  // namespace ops
 
 }  // namespace sdx

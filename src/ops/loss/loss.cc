@@ -39,7 +39,7 @@ Result<Loss> read(const Node& node, const Facts&) {
   } else if (reduction == "mean") {
     a.reduction = Loss::Reduction::mean;
   } else if (reduction != "none") {
-    return fail("SDX-T0601", "reduction \"{}\" is not none, sum or mean", reduction);
+    return fail("SDX-T0611", "reduction \"{}\" is not none, sum or mean", reduction);
   }
   if (node.has("ignore_index")) a.ignored = node.i("ignore_index");
   return a;
@@ -49,7 +49,7 @@ Status check(std::span<const int64_t> x, std::span<const int64_t> target) {
   bool fits = x.size() >= 2 && target.size() + 1 == x.size() && target[0] == x[0];
   for (size_t i = 1; fits && i < target.size(); ++i) fits = target[i] == x[i + 1];
   if (fits) return ok();
-  return fail("SDX-T0602",
+  return fail("SDX-T0612",
               "classes of shape {} do not go with scores of shape {}: expected the scores' shape "
               "without axis 1",
               to_string(target), to_string(x));
@@ -74,7 +74,7 @@ Status losses(const Loss& a, Args& args) {
   SDX_TRY(check(x.dims, target.dims));
   const AxisSplit at = split_at(x.dims, 1);
   if (args.has(2) && args.in(2).count != at.size) {
-    return fail("SDX-T0603", "weights have shape {}; there are {} classes",
+    return fail("SDX-T0613", "weights have shape {}; there are {} classes",
                 to_string(args.in(2).dims), at.size);
   }
   std::vector<C> loss(target.count), weight(target.count);
@@ -94,7 +94,7 @@ Status losses(const Loss& a, Args& args) {
     const int64_t c = get_i64(target.type, target.raw, sample);
     if (a.ignored && c == *a.ignored) continue;
     if (c < 0 || size_t(c) >= at.size) {
-      return fail("SDX-R0601", "class {} of sample {} is not in [0, {})", c, sample, at.size);
+      return fail("SDX-R0611", "class {} of sample {} is not in [0, {})", c, sample, at.size);
     }
     weight[sample] = args.has(2) ? load(args.in(2).data<T>()[c]) : C(1);
     loss[sample] = weight[sample] * -y(size_t(c));

@@ -1,6 +1,6 @@
 // GRU.
 #include "ops/list.h"
-#include "ops/rnn/recurrent.h"
+#include "ops/rnn/recurrent_fast.h"
 
 namespace sdx::ops {
 namespace {
@@ -28,6 +28,7 @@ constexpr OpOf<Recurrent> kGru{
     .read = read,
     .infer = infer_recurrent,
     .reference = recurrent_reference,
+    .kernels = kRecurrentKernels,
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // LSTM.
 #include "ops/list.h"
-#include "ops/rnn/recurrent.h"
+#include "ops/rnn/recurrent_fast.h"
 
 namespace sdx::ops {
 namespace {
@@ -27,6 +27,7 @@ constexpr OpOf<Recurrent> kLstm{
     .read = read,
     .infer = infer_recurrent,
     .reference = recurrent_reference,
+    .kernels = kRecurrentKernels,
 };
 
 }  // namespace

@@ -329,19 +329,26 @@ Result<RecurrentSizes> recurrent_sizes(const Recurrent& a, std::span<const View>
                    a.batch_first};
   const int64_t d = int64_t(s.directions), rows = int64_t(s.gates * s.hidden),
                 h = int64_t(s.hidden), n = int64_t(s.batch);
-  const Dims state = a.batch_first ? Dims{n, d, h} : Dims{d, n, h};
-  const std::pair<std::string_view, Dims> expected[] = {{"X", Dims(x.begin(), x.end())},
-                                                        {"W", {d, rows, int64_t(s.input)}},
-                                                        {"R", {d, rows, h}},
-                                                        {"B", {d, 2 * rows}},
-                                                        {"sequence_lens", {n}},
-                                                        {"initial_h", state},
-                                                        {"initial_c", state},
-                                                        {"P", {d, 3 * h}}};
-  for (size_t i = 1; i < ins.size() && i < std::size(expected); ++i) {
-    if (ins[i].present() && !std::ranges::equal(ins[i].dims, expected[i].second)) {
-      return fail("SDX-T0408", "{} has shape {}; the sizes of X and R ask for {}",
-                  expected[i].first, to_string(ins[i].dims), to_string(expected[i].second));
+  struct Expected {
+    std::string_view name;
+    std::array<int64_t, 3> dims;
+    size_t rank;
+  };
+  const std::array<int64_t, 3> state =
+      a.batch_first ? std::array<int64_t, 3>{n, d, h} : std::array<int64_t, 3>{d, n, h};
+  const Expected expected[] = {{"W", {d, rows, int64_t(s.input)}, 3},
+                               {"R", {d, rows, h}, 3},
+                               {"B", {d, 2 * rows}, 2},
+                               {"sequence_lens", {n}, 1},
+                               {"initial_h", state, 3},
+                               {"initial_c", state, 3},
+                               {"P", {d, 3 * h}, 2}};
+  for (size_t i = 1; i < ins.size() && i <= std::size(expected); ++i) {
+    const Expected& e = expected[i - 1];
+    const std::span<const int64_t> dims(e.dims.data(), e.rank);
+    if (ins[i].present() && !std::ranges::equal(ins[i].dims, dims)) {
+      return fail("SDX-T0408", "{} has shape {}; the sizes of X and R ask for {}", e.name,
+                  to_string(ins[i].dims), to_string(dims));
     }
   }
   return s;
