@@ -167,6 +167,7 @@ static const Op* const kOps[] = {
     &blackman_window,
     &mel_weight_matrix,
     &flex_attention,
+    &causal_conv_with_state,
 };
 
 std::span<const Op* const> all_ops() { return kOps; }

@@ -173,6 +173,7 @@ extern const Op hamming_window;
 extern const Op blackman_window;
 extern const Op mel_weight_matrix;
 extern const Op flex_attention;
+extern const Op causal_conv_with_state;
 }  // namespace ops
 
 }  // namespace sdx

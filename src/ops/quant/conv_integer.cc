@@ -1,6 +1,7 @@
 // ConvInteger.
 #include "ops/list.h"
 #include "ops/quant/quantised_conv.h"
+#include "ops/random/noise.h"
 
 namespace sdx::ops {
 namespace {
@@ -81,7 +82,16 @@ std::vector<Case> cases() {
        .inputs = {Tensor::of<int8_t>({1, 1, 2}, {1, -2}),
                   Tensor::of<int8_t>({4, 1, 1}, {1, 2, 3, 4}), Tensor::scalar<int8_t>(0),
                   Tensor::of<int8_t>({4}, {0, 1, 2, 5})},
-       .expected = {Tensor::of<int32_t>({1, 4, 2}, {1, -2, 1, -2, 1, -2, -1, 2})}}};
+       .expected = {Tensor::of<int32_t>({1, 4, 2}, {1, -2, 1, -2, 1, -2, -1, 2})}},
+      {.name = "two_groups_dilated",
+       .opset = 10,
+       .attrs = {{"group", int64_t{2}},
+                 {"dilations", std::vector<int64_t>{1, 2}},
+                 {"pads", std::vector<int64_t>{1, 0, 0, 2}},
+                 {"strides", std::vector<int64_t>{2, 1}}},
+       .inputs = {noise(DType::u8, {2, 6, 9, 11}, 1, 0, 256),
+                  noise(DType::i8, {10, 3, 3, 3}, 2, -128, 128), Tensor::scalar<uint8_t>(131),
+                  noise(DType::i8, {10}, 3, -20, 20)}}};
 }
 
 constexpr OpOf<QuantisedConv> kConvInteger{

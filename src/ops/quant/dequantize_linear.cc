@@ -2,6 +2,7 @@
 #include "kernel/quant/quant.h"
 #include "ops/list.h"
 #include "ops/quant/grain.h"
+#include "ops/random/noise.h"
 
 namespace sdx::ops {
 namespace {
@@ -158,7 +159,26 @@ std::vector<Case> cases() {
            .opset = 21,
            .attrs = {{"axis", int64_t{1}}, {"block_size", int64_t{2}}},
            .inputs = {nibbles, Tensor::of<float>({2, 2}, {1, 10, 100, 1000})},
-           .expected = {Tensor::of<float>({2, 4}, {-4, -3, -20, -10, 0, 100, 2000, 3000})}}};
+           .expected = {Tensor::of<float>({2, 4}, {-4, -3, -20, -10, 0, 100, 2000, 3000})}},
+          {.name = "a_scale_per_plane",
+           .opset = 13,
+           .attrs = {},
+           .inputs = {noise(DType::i8, {2, 3, 21}, 1, -128, 128), noise(DType::f32, {3}, 2),
+                      noise(DType::i8, {3}, 3, -9, 9)}},
+          {.name = "long_blocks_of_4_bits",
+           .opset = 21,
+           .attrs = {{"axis", int64_t{1}}, {"block_size", int64_t{32}}},
+           .inputs = {noise(DType::u4, {3, 70}, 1, 0, 16), noise(DType::f32, {3, 3}, 2),
+                      noise(DType::u4, {3, 3}, 3, 0, 16)}},
+          {.name = "float16_from_4_bits_by_columns",
+           .opset = 21,
+           .attrs = {{"axis", int64_t{0}}, {"block_size", int64_t{2}}},
+           .inputs = {noise(DType::i4, {4, 22}, 1, -8, 8), noise(DType::f16, {2, 22}, 2),
+                      noise(DType::i4, {2, 22}, 3, -8, 8)}},
+          {.name = "float16_from_one_scale",
+           .opset = 21,
+           .attrs = {},
+           .inputs = {noise(DType::i4, {33}, 1, -8, 8), noise(DType::f16, {}, 2)}}};
 }
 
 constexpr OpOf<Dequantize> kDequantizeLinear{

@@ -5,6 +5,7 @@
 #include "ops/common.h"
 #include "ops/list.h"
 #include "ops/quant/saturate.h"
+#include "ops/random/noise.h"
 
 namespace sdx::ops {
 namespace {
@@ -112,6 +113,11 @@ std::vector<Case> cases() {
            .inputs = {Tensor::of<float>({2}, {0, 0})},
            .expected = {Tensor::of<uint8_t>({2}, {0, 0}), Tensor::scalar<float>(1),
                         Tensor::scalar<uint8_t>(0)},
+           .outputs = 3},
+          {.name = "many_elements",
+           .opset = 11,
+           .attrs = {},
+           .inputs = {noise(DType::f32, {3, 111}, 1, -3, 5)},
            .outputs = 3}};
 }
 

@@ -1,6 +1,7 @@
 // MatMulInteger.
 #include "ops/list.h"
 #include "ops/quant/integer_sums.h"
+#include "ops/random/noise.h"
 
 namespace sdx::ops {
 namespace {
@@ -103,7 +104,18 @@ std::vector<Case> cases() {
        .opset = 10,
        .attrs = {},
        .inputs = {Tensor::of<uint8_t>({2}, {1, 2}), Tensor::of<uint8_t>({2, 2, 1}, {1, 1, 3, 4})},
-       .expected = {Tensor::of<int32_t>({2, 1}, {3, 11})}}};
+       .expected = {Tensor::of<int32_t>({2, 1}, {3, 11})}},
+      {.name = "batches_with_remainders",
+       .opset = 10,
+       .attrs = {},
+       .inputs = {noise(DType::u8, {2, 7, 37}, 1, 0, 256), noise(DType::i8, {37, 33}, 2, -128, 128),
+                  noise(DType::u8, {7}, 3, 0, 256), noise(DType::i8, {33}, 4, -128, 128)}},
+      {.name = "a_matrix_per_batch",
+       .opset = 10,
+       .attrs = {},
+       .inputs = {
+           noise(DType::i8, {2, 1, 3, 9}, 1, -128, 128), noise(DType::u8, {3, 9, 5}, 2, 0, 256),
+           noise(DType::i8, {2, 1, 3, 1}, 3, -128, 128), noise(DType::u8, {3, 1, 5}, 4, 0, 256)}}};
 }
 
 uint64_t multiply_adds(const MatMulInteger&, const Call& call) {

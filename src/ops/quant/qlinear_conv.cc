@@ -3,6 +3,7 @@
 #include "ops/list.h"
 #include "ops/quant/quantised_conv.h"
 #include "ops/quant/saturate.h"
+#include "ops/random/noise.h"
 
 namespace sdx::ops {
 namespace {
@@ -132,7 +133,24 @@ std::vector<Case> cases() {
                       Tensor::of<int8_t>({2, 1, 2}, {1, 2, -1, 1}), Tensor::of<float>({2}, {1, 2}),
                       Tensor::of<int8_t>({2}, {0, 0}), Tensor::scalar<float>(1),
                       Tensor::scalar<uint8_t>(5), Tensor::of<int32_t>({2}, {0, 7})},
-           .expected = {Tensor::of<uint8_t>({1, 2, 3}, {5, 7, 10, 3, 13, 13})}}};
+           .expected = {Tensor::of<uint8_t>({1, 2, 3}, {5, 7, 10, 3, 13, 13})}},
+          {.name = "depthwise_with_strides",
+           .opset = 10,
+           .attrs = {{"group", int64_t{5}},
+                     {"pads", std::vector<int64_t>{1, 1, 1, 1}},
+                     {"strides", std::vector<int64_t>{1, 2}}},
+           .inputs = {noise(DType::i8, {2, 5, 9, 12}, 1, -128, 128), Tensor::scalar<float>(.02f),
+                      Tensor::scalar<int8_t>(-3), noise(DType::u8, {5, 1, 3, 3}, 2, 0, 256),
+                      noise(DType::f32, {5}, 3, .01, .1), Tensor::scalar<uint8_t>(128),
+                      Tensor::scalar<float>(.1f), Tensor::scalar<int8_t>(5)}},
+          {.name = "channels_mixed_with_bias",
+           .opset = 10,
+           .attrs = {{"pads", std::vector<int64_t>{1, 1, 1, 1}}},
+           .inputs = {noise(DType::u8, {2, 5, 8, 7}, 1, 0, 256), Tensor::scalar<float>(.02f),
+                      Tensor::scalar<uint8_t>(100), noise(DType::i8, {9, 5, 3, 3}, 2, -128, 128),
+                      noise(DType::f32, {9}, 3, .001, .01), Tensor::scalar<int8_t>(0),
+                      Tensor::scalar<float>(.1f), Tensor::scalar<uint8_t>(7),
+                      noise(DType::i32, {9}, 4, -5000, 5000)}}};
 }
 
 constexpr OpOf<QuantisedConv> kQLinearConv{

@@ -3,6 +3,7 @@
 #include "ops/list.h"
 #include "ops/quant/integer_sums.h"
 #include "ops/quant/saturate.h"
+#include "ops/random/noise.h"
 
 namespace sdx::ops {
 namespace {
@@ -160,7 +161,14 @@ std::vector<Case> cases() {
                       Tensor::scalar<uint8_t>(2), Tensor::of<int8_t>({2, 2}, {1, 2, 3, -100}),
                       Tensor::scalar<float>(1), Tensor::scalar<int8_t>(1), Tensor::scalar<float>(2),
                       Tensor::scalar<int8_t>(1)},
-           .expected = {Tensor::of<int8_t>({1, 2}, {3, -75})}}};
+           .expected = {Tensor::of<int8_t>({1, 2}, {3, -75})}},
+          {.name = "a_scale_per_column",
+           .opset = 10,
+           .attrs = {},
+           .inputs = {noise(DType::u8, {2, 7, 37}, 1, 0, 256), Tensor::scalar<float>(.01f),
+                      Tensor::scalar<uint8_t>(120), noise(DType::i8, {37, 33}, 2, -128, 128),
+                      noise(DType::f32, {33}, 3, .001, .1), noise(DType::i8, {33}, 4, -10, 10),
+                      Tensor::scalar<float>(.3f), Tensor::scalar<uint8_t>(99)}}};
 }
 
 constexpr OpOf<QLinearMatMul> kQLinearMatMul{

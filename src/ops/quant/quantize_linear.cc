@@ -5,6 +5,7 @@
 #include "ops/list.h"
 #include "ops/quant/grain.h"
 #include "ops/quant/saturate.h"
+#include "ops/random/noise.h"
 
 namespace sdx::ops {
 namespace {
@@ -135,23 +136,34 @@ constexpr Kernel<Quantize> kKernels[] = {
 
 std::vector<Case> cases() {
   const Tensor x = Tensor::of<float>({2, 4}, {-3, -0.5f, 0.5f, 1.5f, 300, -300, NAN, 2.5f});
-  return {{.name = "halves_go_to_even_and_ends_saturate",
-           .opset = 10,
-           .attrs = {},
-           .inputs = {x, Tensor::scalar<float>(1), Tensor::scalar<uint8_t>(10)},
-           .expected = {Tensor::of<uint8_t>({2, 4}, {7, 10, 10, 12, 255, 0, 10, 12})}},
-          {.name = "each_index_of_the_axis_has_a_scale",
-           .opset = 13,
-           .attrs = {{"axis", int64_t{0}}},
-           .inputs = {x, Tensor::of<float>({2}, {1, 100}), Tensor::of<int8_t>({2}, {0, -1})},
-           .expected = {Tensor::of<int8_t>({2, 4}, {-3, 0, 0, 2, 2, -4, -1, -1})}},
-          {.name = "blocks_along_the_last_axis",
-           .opset = 21,
-           .attrs = {{"axis", int64_t{-1}},
-                     {"block_size", int64_t{2}},
-                     {"output_dtype", int64_t(DType::i8)}},
-           .inputs = {x, Tensor::of<float>({2, 2}, {1, .5f, 3, .25f})},
-           .expected = {Tensor::of<int8_t>({2, 4}, {-3, 0, 1, 3, 100, -100, 0, 10})}}};
+  return {
+      {.name = "halves_go_to_even_and_ends_saturate",
+       .opset = 10,
+       .attrs = {},
+       .inputs = {x, Tensor::scalar<float>(1), Tensor::scalar<uint8_t>(10)},
+       .expected = {Tensor::of<uint8_t>({2, 4}, {7, 10, 10, 12, 255, 0, 10, 12})}},
+      {.name = "each_index_of_the_axis_has_a_scale",
+       .opset = 13,
+       .attrs = {{"axis", int64_t{0}}},
+       .inputs = {x, Tensor::of<float>({2}, {1, 100}), Tensor::of<int8_t>({2}, {0, -1})},
+       .expected = {Tensor::of<int8_t>({2, 4}, {-3, 0, 0, 2, 2, -4, -1, -1})}},
+      {.name = "blocks_along_the_last_axis",
+       .opset = 21,
+       .attrs = {{"axis", int64_t{-1}},
+                 {"block_size", int64_t{2}},
+                 {"output_dtype", int64_t(DType::i8)}},
+       .inputs = {x, Tensor::of<float>({2, 2}, {1, .5f, 3, .25f})},
+       .expected = {Tensor::of<int8_t>({2, 4}, {-3, 0, 1, 3, 100, -100, 0, 10})}},
+      {.name = "a_scale_per_column_of_many",
+       .opset = 21,
+       .attrs = {},
+       .inputs = {noise(DType::f32, {5, 37}, 1, -300, 300), noise(DType::f32, {37}, 2, .1, 4),
+                  noise(DType::u8, {37}, 3, 0, 256)}},
+      {.name = "blocks_along_the_first_axis",
+       .opset = 21,
+       .attrs = {{"axis", int64_t{0}}, {"block_size", int64_t{3}}},
+       .inputs = {noise(DType::f32, {7, 37}, 1, -300, 300), noise(DType::f32, {3, 37}, 2, .1, 4),
+                  noise(DType::i8, {3, 37}, 3, -128, 128)}}};
 }
 
 constexpr OpOf<Quantize> kQuantizeLinear{

@@ -1,5 +1,6 @@
 // LSTM.
 #include "ops/list.h"
+#include "ops/random/noise.h"
 #include "ops/rnn/recurrent_fast.h"
 
 namespace sdx::ops {
@@ -20,6 +21,48 @@ Result<Recurrent> read(const Node& node, const Facts& in) {
   return read_recurrent(Cell::lstm, node, in);
 }
 
+// Sizes that leave remainders in vectors and panels. Weights are given as constants and as inputs
+// by the tests.
+Case layer(std::string name, int opset, AttrMap attrs, int64_t directions,
+           bool batch_first = false) {
+  constexpr int64_t kSteps = 3, kBatch = 2, kInput = 5, kHidden = 19;
+  const auto f32 = [](Dims dims, uint64_t seed) {
+    return noise(DType::f32, std::move(dims), seed);
+  };
+  const Dims state =
+      batch_first ? Dims{kBatch, directions, kHidden} : Dims{directions, kBatch, kHidden};
+  attrs.emplace("hidden_size", kHidden);
+  return {
+      .name = std::move(name),
+      .opset = opset,
+      .attrs = std::move(attrs),
+      .inputs = {f32(batch_first ? Dims{kBatch, kSteps, kInput} : Dims{kSteps, kBatch, kInput}, 1),
+                 f32({directions, 4 * kHidden, kInput}, 2),
+                 f32({directions, 4 * kHidden, kHidden}, 3), f32({directions, 8 * kHidden}, 4),
+                 Tensor::of<int32_t>({kBatch}, {3, 2}), f32(state, 5), f32(state, 6),
+                 f32({directions, 3 * kHidden}, 7)},
+      .outputs = 3};
+}
+
+std::vector<Case> cases() {
+  Case without = layer("without_optional_inputs", 7, {}, 1);
+  without.inputs.resize(3);
+  return {
+      {.name = "a_closed_state_stays_zero",
+       .opset = 1,
+       .attrs = {{"hidden_size", int64_t{1}}},
+       .inputs = {Tensor::of<float>({1, 1, 1}, {1}), Tensor::of<float>({1, 4, 1}, {0, 0, 0, 0}),
+                  Tensor::of<float>({1, 4, 1}, {0, 0, 0, 0})},
+       .expected = {Tensor::of<float>({1, 1, 1, 1}, {0})}},
+      without,
+      layer("both_directions_with_everything", 7, {{"direction", std::string("bidirectional")}}, 2),
+      layer("batch_first_in_reverse", 14,
+            {{"direction", std::string("reverse")}, {"layout", int64_t{1}}}, 1, true),
+      layer("clipped_with_coupled_gates", 14, {{"clip", .25f}, {"input_forget", int64_t{1}}}, 1),
+      layer("other_activations", 14,
+            {{"activations", std::vector<std::string>{"HardSigmoid", "Softsign", "Elu"}}}, 1)};
+}
+
 constexpr OpOf<Recurrent> kLstm{
     .name = "LSTM",
     .doc = "A long short-term memory layer over sequences, in one or both directions.",
@@ -28,6 +71,7 @@ constexpr OpOf<Recurrent> kLstm{
     .infer = infer_recurrent,
     .reference = recurrent_reference,
     .kernels = kRecurrentKernels,
+    .cases = cases,
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // RNN.
 #include "ops/list.h"
+#include "ops/random/noise.h"
 #include "ops/rnn/recurrent_fast.h"
 
 namespace sdx::ops {
@@ -20,6 +21,32 @@ Result<Recurrent> read(const Node& node, const Facts& in) {
   return read_recurrent(Cell::rnn, node, in);
 }
 
+std::vector<Case> cases() {
+  const auto layer = [](std::string name, std::string activation, std::string direction) -> Case {
+    constexpr int64_t kSteps = 3, kBatch = 2, kInput = 5, kHidden = 19;
+    const auto f32 = [](Dims dims, uint64_t seed) {
+      return noise(DType::f32, std::move(dims), seed);
+    };
+    return {.name = std::move(name),
+            .opset = 7,
+            .attrs = {{"hidden_size", kHidden},
+                      {"activations", std::vector<std::string>{activation}},
+                      {"direction", std::move(direction)}},
+            .inputs = {f32({kSteps, kBatch, kInput}, 1), f32({1, kHidden, kInput}, 2),
+                       f32({1, kHidden, kHidden}, 3), f32({1, 2 * kHidden}, 4)},
+            .outputs = 2};
+  };
+  return {
+      {.name = "the_state_adds_up",
+       .opset = 1,
+       .attrs = {{"hidden_size", int64_t{1}}, {"activations", std::vector<std::string>{"Relu"}}},
+       .inputs = {Tensor::of<float>({2, 1, 1}, {1, 2}), Tensor::of<float>({1, 1, 1}, {1}),
+                  Tensor::of<float>({1, 1, 1}, {1})},
+       .expected = {Tensor::of<float>({2, 1, 1, 1}, {1, 3})}},
+      layer("tanh_forward", "Tanh", "forward"),
+      layer("relu_in_reverse", "Relu", "reverse")};
+}
+
 constexpr OpOf<Recurrent> kRnn{
     .name = "RNN",
     .doc = "A simple recurrent layer over sequences, in one or both directions.",
@@ -28,6 +55,7 @@ constexpr OpOf<Recurrent> kRnn{
     .infer = infer_recurrent,
     .reference = recurrent_reference,
     .kernels = kRecurrentKernels,
+    .cases = cases,
 };
 
 }  // namespace
