@@ -6,7 +6,9 @@
 #include "kernel/gemm/reference.h"
 #include "kernel/lanes.h"
 #include "kernel/math/math.h"
+#include "ops/attention/attention_fast.h"
 #include "ops/list.h"
+#include "ops/random/noise.h"
 
 namespace sdx::ops {
 namespace {
@@ -245,19 +247,45 @@ uint64_t multiply_adds(const Attention& a, const Call& call) {
   return q->batch * q->heads * q->length * total * (q->size + v->size);
 }
 
+constexpr Kernel<Attention> kKernels[] = {{.name = "attention_f32",
+                                           .fits = fits_fast_attention,
+                                           .run = run_fast_attention,
+                                           .scratch = fast_attention_scratch}};
+
 std::vector<Case> cases() {
   const Tensor q = Tensor::of<float>({1, 1, 2, 1}, {0, 0}),
                v = Tensor::of<float>({1, 1, 2, 1}, {2, 4});
-  return {{.name = "equal_scores_average_the_values",
-           .opset = 23,
-           .attrs = {},
-           .inputs = {q, q, v},
-           .expected = {Tensor::of<float>({1, 1, 2, 1}, {3, 3})}},
-          {.name = "a_causal_query_sees_no_later_key",
-           .opset = 23,
-           .attrs = {{"is_causal", int64_t{1}}},
-           .inputs = {q, q, v},
-           .expected = {Tensor::of<float>({1, 1, 2, 1}, {2, 3})}}};
+  return {
+      {.name = "equal_scores_average_the_values",
+       .opset = 23,
+       .attrs = {},
+       .inputs = {q, q, v},
+       .expected = {Tensor::of<float>({1, 1, 2, 1}, {3, 3})}},
+      {.name = "a_causal_query_sees_no_later_key",
+       .opset = 23,
+       .attrs = {{"is_causal", int64_t{1}}},
+       .inputs = {q, q, v},
+       .expected = {Tensor::of<float>({1, 1, 2, 1}, {2, 3})}},
+      {.name = "shared_heads_with_a_window_and_a_past",
+       .opset = 25,
+       .attrs = {{"is_causal", int64_t{1}}, {"left_window_size", int64_t{20}}, {"softcap", 2.0f}},
+       .inputs = {noise(DType::f32, {2, 4, 5, 24}, 1), noise(DType::f32, {2, 2, 5, 24}, 2),
+                  noise(DType::f32, {2, 2, 5, 84}, 3), noise(DType::f32, {5, 33}, 4),
+                  noise(DType::f32, {2, 2, 28, 24}, 5), noise(DType::f32, {2, 2, 28, 84}, 6)},
+       .outputs = 3},
+      {.name = "packed_heads_with_a_boolean_mask_and_lengths",
+       .opset = 24,
+       .attrs = {{"q_num_heads", int64_t{2}}, {"kv_num_heads", int64_t{2}}},
+       .inputs = {noise(DType::f32, {2, 70, 36}, 1), noise(DType::f32, {2, 21, 36}, 2),
+                  noise(DType::f32, {2, 21, 20}, 3), noise(DType::boolean, {2, 1, 70, 20}, 4, 0, 2),
+                  Value{}, Value{}, Tensor::of<int64_t>({2}, {21, 7})}},
+      {.name = "doubles",
+       .opset = 23,
+       .attrs = {},
+       .inputs = {noise(DType::f64, {1, 1, 2, 3}, 1), noise(DType::f64, {1, 1, 4, 3}, 2),
+                  Tensor::of<double>({1, 1, 4, 1}, {1, 1, 1, 1})},
+       .expected = {Tensor::of<double>({1, 1, 2, 1}, {1, 1})},
+       .rtol = 1e-14}};
 }
 
 constexpr OpOf<Attention> kAttention{
@@ -269,6 +297,7 @@ constexpr OpOf<Attention> kAttention{
     .read = read,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = cases,
     .multiply_adds = multiply_adds,
 };
