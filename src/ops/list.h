@@ -13,6 +13,27 @@ std::span<const Op* const> all_ops();
 const Op* find_op(std::string_view domain, std::string_view name);
 
 namespace ops {
+extern const Op affine_grid;
+extern const Op center_crop_pad;
+extern const Op col2im;
+extern const Op compress;
+extern const Op cum_prod;
+extern const Op cum_sum;
+extern const Op depth_to_space;
+extern const Op eye_like;
+extern const Op non_zero;
+extern const Op one_hot;
+extern const Op pad;
+extern const Op range;
+extern const Op reverse_sequence;
+extern const Op scatter;
+extern const Op scatter_elements;
+extern const Op scatter_nd;
+extern const Op space_to_depth;
+extern const Op tensor_scatter;
+extern const Op top_k;
+extern const Op trilu;
+extern const Op unique;
 extern const Op dequantize_linear;
 extern const Op dynamic_quantize_linear;
 extern const Op matmul_integer;

@@ -1,0 +1,118 @@
+// CumSum and CumProd.
+#include "ops/list.h"
+#include "ops/tensor/ints.h"
+
+namespace sdx::ops {
+namespace {
+
+struct Cumulative {
+  bool product, exclusive, reverse;
+};
+
+constexpr Version kSumHistory[] = {
+    {11,
+     "(x: T, axis: T2) -> (y: T) {exclusive: int = 0, reverse: int = 0} T in f32 f64 i32 i64 u32 "
+     "u64 T2 in i32 i64"},
+    {14, "T += bf16 f16"},
+};
+constexpr Version kProductHistory[] = {
+    {26,
+     "(x: T, axis: T2) -> (y: T) {exclusive: int = 0, reverse: int = 0} T in floats bf16 i32 i64 "
+     "u32 u64 T2 in i32 i64"},
+};
+
+template <bool kProduct>
+Result<Cumulative> read(const Node& node, const Facts&) {
+  return Cumulative{kProduct, node.i("exclusive") != 0, node.i("reverse") != 0};
+}
+
+Result<Facts> infer(const Cumulative&, const Facts& in) {
+  if (const auto axis = in[1].constant_integers(); axis && in[0].has_rank()) {
+    if (axis->size() != 1) return fail("SDX-T0230", "axis has {} elements, not one", axis->size());
+    SDX_TRY(resolve_axis((*axis)[0], in[0].rank()));
+  }
+  return Facts{like(in[0])};
+}
+
+// One chain along the axis, element after element, from 0 (or 1). Narrow floats are kept as float
+// along the chain and rounded where they are written.
+template <class T, class C, class Load, class Store>
+void chains(const Cumulative& a, const View& x, const View& y, size_t axis, Pool* pool, Load in,
+            Store out) {
+  const AxisSplit at = split_at(x.dims, axis);
+  const size_t lanes = at.outer * at.inner;
+  const auto some = [&](size_t begin, size_t end, int) {
+    for (size_t lane = begin; lane < end; ++lane) {
+      const size_t base = lane / at.inner * at.size * at.inner + lane % at.inner;
+      C state = a.product ? C(1) : C(0);
+      for (size_t i = 0; i < at.size; ++i) {
+        const size_t place = base + (a.reverse ? at.size - 1 - i : i) * at.inner;
+        const C value = in(x.data<T>()[place]);
+        const C next = a.product ? C(state * value) : C(state + value);
+        y.data<T>()[place] = out(a.exclusive ? state : next);
+        state = next;
+      }
+    }
+  };
+  if (pool == nullptr) return some(0, lanes, 0);
+  pool->parallel(lanes, std::max<size_t>(1, 8192 / std::max<size_t>(1, at.size)), some);
+}
+
+Status reference(const Cumulative& a, Args& args) {
+  const View &x = args.in(0), &y = args.out();
+  if (args.in(1).count != 1)
+    return fail("SDX-T0230", "axis has {} elements, not one", args.in(1).count);
+  SDX_ASSIGN(const size_t axis,
+             resolve_axis(get_i64(args.in(1).type, args.in(1).raw, 0), x.rank()));
+  visit_integers(x.type, [&]<class T>() {
+    chains<T, uint64_t>(
+        a, x, y, axis, args.pool, [](T v) { return uint64_t(v); }, [](uint64_t v) { return T(v); });
+  });
+  visit_floats(x.type, [&]<class T>() {
+    chains<T, Compute<T>>(
+        a, x, y, axis, args.pool, [](T v) { return load(v); },
+        [](Compute<T> v) { return store<T>(v); });
+  });
+  return ok();
+}
+
+std::vector<Case> cases_sum() {
+  return {{.name = "exclusive_and_reverse",
+           .opset = 11,
+           .attrs = {{"exclusive", int64_t{1}}, {"reverse", int64_t{1}}},
+           .inputs = {Tensor::of<uint32_t>({3}, {1, 2, 3}), Tensor::scalar<int32_t>(-1)},
+           .expected = {Tensor::of<uint32_t>({3}, {5, 3, 0})}}};
+}
+std::vector<Case> cases_product() {
+  return {{.name = "integers_wrap",
+           .opset = 26,
+           .attrs = {},
+           .inputs = {Tensor::of<int32_t>({3}, {65536, 65536, 3}), Tensor::scalar<int64_t>(0)},
+           .expected = {Tensor::of<int32_t>({3}, {65536, 0, 0})}}};
+}
+
+constexpr OpOf<Cumulative> kCumSum{
+    .name = "CumSum",
+    .doc = "The sum of each element and all before it along an axis.",
+    .history = kSumHistory,
+    .read = read<false>,
+    .infer = infer,
+    .reference = reference,
+    .cases = cases_sum,
+};
+constexpr OpOf<Cumulative> kCumProd{
+    .name = "CumProd",
+    .doc = "The product of each element and all before it along an axis.",
+    .history = kProductHistory,
+    .read = read<true>,
+    .infer = infer,
+    .reference = reference,
+    .cases = cases_product,
+};
+
+}  // namespace
+
+const Op cum_prod = erase<kCumProd>();
+const Op cum_sum = erase<kCumSum>();
+
+}  // namespace sdx::ops

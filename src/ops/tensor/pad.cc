@@ -1,0 +1,302 @@
+// Pad and CenterCropPad.
+#include "ops/list.h"
+#include "ops/tensor/ints.h"
+#include "ops/tensor/pick.h"
+#include "ops/tensor/strided_copy.h"
+#include "ops/tensor/track.h"
+
+namespace sdx::ops {
+namespace {
+
+enum class Mode { constant, reflect, edge, wrap };
+
+// One axis of the result: `begin` elements are put before (or, negative, taken from the front of)
+// `n` elements.
+struct Border {
+  Mode mode;
+  int64_t begin, end, n;
+
+  // The element that stands at position `at`; -1: the constant. Cropping comes before padding.
+  int64_t source(int64_t at) const {
+    const int64_t first = std::max<int64_t>(0, -begin),
+                  count = n - first - std::max<int64_t>(0, -end);
+    int64_t i = at - std::max<int64_t>(0, begin);
+    if (i >= 0 && i < count) return first + i;
+    switch (mode) {
+      case Mode::constant:
+        return -1;
+      case Mode::edge:
+        i = std::clamp<int64_t>(i, 0, count - 1);
+        break;
+      case Mode::wrap:
+        i = (i % count + count) % count;
+        break;
+      case Mode::reflect: {
+        if (count == 1) return first;
+        const int64_t period = 2 * (count - 1);
+        i = (i % period + period) % period;
+        if (i >= count) i = period - i;
+        break;
+      }
+    }
+    return first + i;
+  }
+};
+
+// Row by row: the innermost axis is a border, a run that is copied whole, and a border.
+void pad_rows(const View& x, const View& y, std::span<const int64_t> begins,
+              std::span<const int64_t> ends, Mode mode, const void* constant, Pool* pool) {
+  const size_t rank = y.rank();
+  clear_tail(y.type, y.raw, y.count);
+  if (y.count == 0) return;
+  if (rank == 0) return flat_copy(x.type, x.raw, 0, y.raw, 0, 1, pool);
+  const SmallInts strides = strides_of(x.dims);
+  const auto border = [&](size_t axis) {
+    return Border{mode, begins[axis], ends[axis], x.dims[axis]};
+  };
+  const Border inner = border(rank - 1);
+  const size_t width = size_t(y.dims[rank - 1]);
+  const int64_t left = std::clamp<int64_t>(inner.begin, 0, int64_t(width));
+  const int64_t first = std::max<int64_t>(0, -inner.begin);
+  const int64_t run = std::clamp<int64_t>(inner.n - first - std::max<int64_t>(0, -inner.end), 0,
+                                          int64_t(width) - left);
+  share_rows(pool, y.count / width, width, y.type, [&](size_t row, size_t last) {
+    for (; row < last; ++row) {
+      int64_t base = 0;
+      bool outside = false;
+      for (size_t axis = rank - 1, rest = row; axis-- > 0; rest /= size_t(y.dims[axis])) {
+        const int64_t at = border(axis).source(int64_t(rest % size_t(y.dims[axis])));
+        outside |= at < 0;
+        base += at * strides[axis];
+      }
+      const auto fill_run = [&](size_t from, size_t count) {
+        Loops loops;
+        loops.add(int64_t(count), 0, 1);
+        strided_copy(loops, y.type, constant, 0, y.raw, int64_t(row * width + from), nullptr);
+      };
+      if (outside) {
+        fill_run(0, width);
+        continue;
+      }
+      copy_row(x.type, x.raw, size_t(base + first), y.raw, row * width + size_t(left), size_t(run));
+      const auto edge = [&](size_t from, size_t to) {
+        if (mode == Mode::constant) return fill_run(from, to - from);
+        for (size_t i = from; i < to; ++i) {
+          copy_row(x.type, x.raw, size_t(base + inner.source(int64_t(i))), y.raw, row * width + i,
+                   1);
+        }
+      };
+      edge(0, size_t(left));
+      edge(size_t(left + run), width);
+    }
+  });
+}
+
+// One element of any type; zero, false or the empty string to begin with.
+struct Element {
+  alignas(16) std::byte bytes[16] = {};
+  std::string text;
+  const void* data(DType type) const {
+    return type == DType::string ? static_cast<const void*>(&text) : bytes;
+  }
+};
+
+struct Pad {
+  Mode mode;
+  MaybeInts pads;  // otherwise input 1; input 2 is the constant, input 3 the axes
+  float value = 0;
+};
+
+constexpr Version kPadHistory[] = {
+    {1,
+     "(data: T) -> (output: T) {mode: string = \"constant\", paddings!: ints, value: float = 0} T "
+     "in floats"},
+    {2, "{pads!: ints, -paddings}"},
+    {11, "(data: T, pads: i64, constant_value?: T) {-pads, -value} T += ints uints"},
+    {13, "T += bf16 bool c128 c64 string"},
+    {18, "(data: T, pads: i64, constant_value?: T, axes?: Tind) Tind in i32 i64"},
+    {19, ""},  // wrap
+    {21, "T += f8 i4 u4"},
+    {23, "T += f4e2m1"},
+    {24, "T += f8e8m0"},
+    {25, "T += i2 u2"},
+};
+
+Result<Pad> read_pad(const Node& node, const Facts&) {
+  Pad a{Mode::constant, attr_ints(node, node.opset < 2 ? "paddings" : "pads"),
+        node.f_or("value", 0)};
+  const std::string& mode = node.s("mode");
+  if (mode == "reflect") {
+    a.mode = Mode::reflect;
+  } else if (mode == "edge") {
+    a.mode = Mode::edge;
+  } else if (mode == "wrap" && node.opset >= 19) {
+    a.mode = Mode::wrap;
+  } else if (mode != "constant") {
+    return fail("SDX-T0222", "mode \"{}\" is not defined in opset {}", mode, node.opset);
+  }
+  return a;
+}
+
+// All axes in order, if none are given.
+SmallInts all_axes(size_t rank) {
+  SmallInts axes;
+  for (size_t i = 0; i < rank; ++i) axes.push_back(int64_t(i));
+  return axes;
+}
+
+Status reference_pad(const Pad& a, Args& args) {
+  const View &x = args.in(0), &y = args.out();
+  const SmallInts pads = run_ints(a.pads, args, 1);
+  SmallInts axes = args.has(3) ? SmallInts::of(args.in(3)) : all_axes(x.rank());
+  SDX_ASSIGN(axes, resolve_axes(axes, x.rank()));
+  if (pads.size() != 2 * axes.size()) {
+    return fail("SDX-T0222", "pads has {} elements for {} axes", pads.size(), axes.size());
+  }
+  SmallInts begins(x.rank()), ends(x.rank());
+  for (size_t i = 0; i < axes.size(); ++i) {
+    begins[size_t(axes[i])] = pads[i];
+    ends[size_t(axes[i])] = pads[axes.size() + i];
+  }
+  for (size_t i = 0; i < x.rank(); ++i) {
+    const int64_t left =
+        x.dims[i] - std::max<int64_t>(0, -begins[i]) - std::max<int64_t>(0, -ends[i]);
+    if (a.mode != Mode::constant && left <= 0 && y.dims[i] > 0) {
+      return fail("SDX-T0222", "axis {} has no element to pad with", i);
+    }
+  }
+  Element zero;
+  if (a.value != 0) set_f64(x.type, zero.bytes, 0, a.value);
+  const void* constant = args.has(2) && args.in(2).count > 0 ? args.in(2).raw : zero.data(x.type);
+  pad_rows(x, y, begins, ends, a.mode, constant, args.pool);
+  return ok();
+}
+
+Result<Facts> infer_pad(const Pad& a, const Facts& in) {
+  if (!in[0].has_rank()) return Facts{Fact::tensor(in[0].type)};
+  const auto pads = known_dims(a.pads, in, 1);
+  SmallInts axes = all_axes(in[0].rank());
+  if (in.size() > 3 && in[3].present()) {
+    const MaybeInts some = in[3].constant_integers();
+    if (!some) return Facts{unknown_like(in[0])};
+    SDX_ASSIGN(axes, resolve_axes(*some, in[0].rank()));
+  }
+  Facts out{like(in[0])};
+  if (pads && pads->size() != 2 * axes.size()) {
+    return fail("SDX-T0222", "pads has {} elements for {} axes", pads->size(), axes.size());
+  }
+  for (size_t i = 0; i < axes.size(); ++i) {
+    Dim& dim = (*out[0].shape)[size_t(axes[i])];
+    const Dim before = dim;
+    dim = pads ? dim + (*pads)[i] + (*pads)[axes.size() + i] : Dim::unknown();
+    if (dim.is_const() && dim.value() < 0) {
+      return fail("SDX-T0222", "pads {} and {} leave axis {} of size {} with {}", (*pads)[i].text(),
+                  (*pads)[axes.size() + i].text(), axes[i], before.text(), dim.value());
+    }
+  }
+  track(a, reference_pad, 0b101, in, out);
+  return out;
+}
+
+std::vector<Case> cases_pad() {
+  const Tensor x = Tensor::of<float>({3}, {1, 2, 3});
+  return {{.name = "opset1_calls_them_paddings",
+           .opset = 1,
+           .attrs = {{"paddings", std::vector<int64_t>{1, -1}}, {"value", 9.0f}},
+           .inputs = {x},
+           .expected = {Tensor::of<float>({3}, {9, 1, 2})}},
+          {.name = "reflect_goes_to_and_fro",
+           .opset = 2,
+           .attrs = {{"pads", std::vector<int64_t>{3, 5}}, {"mode", std::string("reflect")}},
+           .inputs = {x},
+           .expected = {Tensor::of<float>({11}, {2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2})}},
+          {.name = "wrap_repeats_what_cropping_left",
+           .opset = 19,
+           .attrs = {{"mode", std::string("wrap")}},
+           .inputs = {x, Tensor::of<int64_t>({2}, {-1, 3})},
+           .expected = {Tensor::of<float>({5}, {2, 3, 2, 3, 2})}}};
+}
+
+constexpr OpOf<Pad> kPad{
+    .name = "Pad",
+    .doc =
+        "Elements put before and after, or with negative pads taken away: a constant, the edge, a "
+        "mirror or a torus.",
+    .history = kPadHistory,
+    .read = read_pad,
+    .infer = infer_pad,
+    .reference = reference_pad,
+    .cases = cases_pad,
+};
+
+struct CenterCropPad {
+  MaybeInts axes;
+};
+
+constexpr Version kCenterHistory[] = {
+    {18,
+     "(input_data: T, shape: Tind) -> (output_data: T) {axes: ints} T in all bf16 Tind in i32 i64"},
+};
+
+Result<CenterCropPad> read_center(const Node& node, const Facts&) {
+  return CenterCropPad{attr_ints(node, "axes")};
+}
+
+Status reference_center(const CenterCropPad&, Args& args) {
+  const View &x = args.in(0), &y = args.out();
+  SmallInts begins(x.rank()), ends(x.rank());
+  for (size_t i = 0; i < x.rank(); ++i) {
+    // Both halves are rounded towards zero at the front.
+    const int64_t more = y.dims[i] - x.dims[i];
+    begins[i] = more / 2;
+    ends[i] = more - more / 2;
+  }
+  const Element zero;
+  pad_rows(x, y, begins, ends, Mode::constant, zero.data(x.type), args.pool);
+  return ok();
+}
+
+Result<Facts> infer_center(const CenterCropPad& a, const Facts& in) {
+  if (!in[0].has_rank()) return Facts{Fact::tensor(in[0].type)};
+  SmallInts axes = all_axes(in[0].rank());
+  if (a.axes) {
+    SDX_ASSIGN(axes, resolve_axes(*a.axes, in[0].rank()));
+  }
+  const auto sizes = in[1].integers();
+  if (sizes && sizes->size() != axes.size()) {
+    return fail("SDX-T0223", "shape has {} elements for {} axes", sizes->size(), axes.size());
+  }
+  Facts out{like(in[0])};
+  for (size_t i = 0; i < axes.size(); ++i) {
+    (*out[0].shape)[size_t(axes[i])] = sizes ? (*sizes)[i] : Dim::unknown();
+    if (sizes && (*sizes)[i].is_const() && (*sizes)[i].value() < 0) {
+      return fail("SDX-T0206", "the shape {} has a negative dimension", to_string(*sizes));
+    }
+  }
+  return out;
+}
+
+std::vector<Case> cases_center() {
+  return {{.name = "crops_and_pads_at_once",
+           .opset = 18,
+           .attrs = {},
+           .inputs = {Tensor::of<int16_t>({4, 1}, {1, 2, 3, 4}), Tensor::of<int64_t>({2}, {1, 4})},
+           .expected = {Tensor::of<int16_t>({1, 4}, {0, 2, 0, 0})}}};
+}
+
+constexpr OpOf<CenterCropPad> kCenterCropPad{
+    .name = "CenterCropPad",
+    .doc = "The middle of the input, cropped or padded with zeros to the given sizes.",
+    .history = kCenterHistory,
+    .read = read_center,
+    .infer = infer_center,
+    .reference = reference_center,
+    .cases = cases_center,
+};
+
+}  // namespace
+
+const Op center_crop_pad = erase<kCenterCropPad>();
+const Op pad = erase<kPad>();
+
+}  // namespace sdx::ops
