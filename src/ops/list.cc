@@ -7,6 +7,9 @@ namespace sdx {
 using namespace ops;  // NOLINT: the list is the one place that names them all
 
 static const Op* const kOps[] = {
+    &grid_sample,
+    &resize,
+    &upsample,
     &affine_grid,
     &center_crop_pad,
     &col2im,

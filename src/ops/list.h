@@ -13,6 +13,9 @@ std::span<const Op* const> all_ops();
 const Op* find_op(std::string_view domain, std::string_view name);
 
 namespace ops {
+extern const Op grid_sample;
+extern const Op resize;
+extern const Op upsample;
 extern const Op affine_grid;
 extern const Op center_crop_pad;
 extern const Op col2im;

@@ -28,11 +28,11 @@ Status reference_gather(const Gather& a, Args& args) {
   const AxisSplit at = split_at(x.dims, axis);
   SDX_TRY(check_indices(indices, int64_t(at.size), axis));
   const size_t rows = at.outer * indices.count;
+  const RowCopy copy(x.type);
   share_rows(args.pool, rows, at.inner, y.type, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const size_t index = size_t(index_at(indices, i % indices.count, int64_t(at.size)));
-      copy_row(x.type, x.raw, (i / indices.count * at.size + index) * at.inner, y.raw, i * at.inner,
-               at.inner);
+      copy(x.raw, (i / indices.count * at.size + index) * at.inner, y.raw, i * at.inner, at.inner);
     }
   });
   return ok();
@@ -78,9 +78,10 @@ Status reference_elements(const Gather& a, Args& args) {
   SDX_ASSIGN(const size_t axis, resolve_axis(a.axis, x.rank()));
   SDX_TRY(check_indices(indices, x.dims[axis], axis));
   const SmallInts strides = strides_of(x.dims);
+  const RowCopy copy(x.type);
   share_rows(args.pool, y.count, 1, y.type, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      copy_row(x.type, x.raw, element_position(indices, i, axis, x.dims, strides), y.raw, i, 1);
+      copy(x.raw, element_position(indices, i, axis, x.dims, strides), y.raw, i, 1);
     }
   });
   return ok();
@@ -150,11 +151,12 @@ Status reference_nd(const GatherNd& a, Args& args) {
   const size_t tuples =
       depth == 0 ? split_at(indices.dims, indices.rank() - 1).outer : indices.count / depth;
   const size_t per_batch = at.outer == 0 ? 0 : tuples / at.outer;
+  const RowCopy copy(x.type);
   share_rows(args.pool, tuples, at.inner, y.type, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const size_t place =
           tuple_position(indices, i, depth, x.dims, batch_dims) + i / per_batch * at.size;
-      copy_row(x.type, x.raw, place * at.inner, y.raw, i * at.inner, at.inner);
+      copy(x.raw, place * at.inner, y.raw, i * at.inner, at.inner);
     }
   });
   return ok();

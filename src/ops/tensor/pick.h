@@ -64,20 +64,44 @@ inline size_t element_position(const View& indices, size_t i, size_t axis,
   return position;
 }
 
-// `count` elements, one after the other.
+// Moves elements that stand one after the other; what the type needs is looked up once.
+class RowCopy {
+ public:
+  explicit RowCopy(DType type)
+      : type_(type), bytes_(type == DType::string || is_packed(type) ? 0 : bits(type) / 8) {}
+
+  void operator()(const void* from, size_t from_at, void* to, size_t to_at, size_t count) const {
+    if (bytes_ == 0) return slow(from, from_at, to, to_at, count);
+    const auto* x = static_cast<const std::byte*>(from) + from_at * bytes_;
+    auto* y = static_cast<std::byte*>(to) + to_at * bytes_;
+    if (count == 1 && bytes_ == 4) {
+      std::memcpy(y, x, 4);
+    } else if (count == 1 && bytes_ == 8) {
+      std::memcpy(y, x, 8);
+    } else {
+      std::memcpy(y, x, count * bytes_);
+    }
+  }
+
+ private:
+  void slow(const void* from, size_t from_at, void* to, size_t to_at, size_t count) const {
+    if (type_ == DType::string) {
+      std::copy_n(static_cast<const std::string*>(from) + from_at, count,
+                  static_cast<std::string*>(to) + to_at);
+      return;
+    }
+    for (size_t i = 0; i < count; ++i)
+      set_bits(type_, to, to_at + i, get_bits(type_, from, from_at + i));
+  }
+
+  DType type_;
+  size_t bytes_;
+};
+
 inline void copy_row(DType type, const void* from, size_t from_at, void* to, size_t to_at,
                      size_t count) {
-  if (type == DType::string) {
-    std::copy_n(static_cast<const std::string*>(from) + from_at, count,
-                static_cast<std::string*>(to) + to_at);
-  } else if (is_packed(type)) {
-    for (size_t i = 0; i < count; ++i)
-      set_bits(type, to, to_at + i, get_bits(type, from, from_at + i));
-  } else {
-    const size_t bytes = bits(type) / 8;
-    std::memcpy(static_cast<std::byte*>(to) + to_at * bytes,
-                static_cast<const std::byte*>(from) + from_at * bytes, count * bytes);
-  }
+  const RowCopy copy(type);
+  copy(from, from_at, to, to_at, count);
 }
 
 // body(begin, end) over rows of `inner` elements, by several threads where elements do not share

@@ -1,6 +1,7 @@
 #include "ops/tensor/strided_copy.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -203,7 +204,19 @@ void copy(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* pool) 
       if (loops[j].from == 1 && loops[j].n >= 4) return copy_transposed(loops, j, from, to, pool);
     }
   }
-  copy_any(loops, from, to, pool);
+  if (inner.n >= 8 || loops.size() == 1) return copy_any(loops, from, to, pool);
+  // A short innermost loop costs more in stepping than in moving: the tightest long one goes inside
+  // instead.
+  size_t best = loops.size() - 1;
+  const auto spread = [&](size_t i) { return std::abs(loops[i].from) + std::abs(loops[i].to); };
+  for (size_t i = 0; i + 1 < loops.size(); ++i) {
+    if (loops[i].n >= 8 && (best == loops.size() - 1 || spread(i) < spread(best))) best = i;
+  }
+  std::array<Loops::Loop, 48> order;
+  std::copy(loops.begin(), loops.end(), order.begin());
+  std::rotate(order.begin() + long(best), order.begin() + long(best) + 1,
+              order.begin() + long(loops.size()));
+  copy_any(std::span<const Loops::Loop>(order.data(), loops.size()), from, to, pool);
 }
 
 // Packed elements share bytes, so one thread moves them.

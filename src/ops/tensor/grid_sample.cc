@@ -1,0 +1,262 @@
+// GridSample.
+#include <cmath>
+
+#include "ops/list.h"
+#include "ops/tensor/ints.h"
+#include "ops/tensor/pick.h"
+
+namespace sdx::ops {
+namespace {
+
+struct GridSample {
+  enum class Mode { nearest, linear, cubic } mode;
+  enum class Padding { zeros, border, reflection } padding;
+  bool align_corners;
+};
+
+constexpr Version kHistory[] = {
+    {16,
+     "(X: T1, grid: T2) -> (Y: T1) {align_corners: int = 0, mode: string = \"bilinear\", "
+     "padding_mode: string = "
+     "\"zeros\"} T1 in all T2 in floats"},
+    {20, "{mode: string = \"linear\"}"},
+    {22, "T1 += bf16 T2 += bf16"},
+};
+
+Result<GridSample> read(const Node& node, const Facts& in) {
+  GridSample a{GridSample::Mode::linear, GridSample::Padding::zeros, node.i("align_corners") != 0};
+  const std::string &mode = node.s("mode"), &padding = node.s("padding_mode");
+  if (mode == "nearest") {
+    a.mode = GridSample::Mode::nearest;
+  } else if (mode == "cubic" || mode == "bicubic") {
+    a.mode = GridSample::Mode::cubic;
+  } else if (mode != "linear" && mode != "bilinear") {
+    return fail("SDX-T0242", "mode \"{}\" is not defined", mode);
+  }
+  if (padding == "border") {
+    a.padding = GridSample::Padding::border;
+  } else if (padding == "reflection") {
+    a.padding = GridSample::Padding::reflection;
+  } else if (padding != "zeros") {
+    return fail("SDX-T0242", "padding_mode \"{}\" is not defined", padding);
+  }
+  if (in[0].type == DType::string && a.mode != GridSample::Mode::nearest)
+    return unsupported_type("GridSample", in[0].type);
+  return a;
+}
+
+Result<Facts> infer(const GridSample&, const Facts& in) {
+  const size_t rank = in[0].has_rank() ? in[0].rank() : in[1].has_rank() ? in[1].rank() : 0;
+  if (rank == 0) return Facts{Fact::tensor(in[0].type)};
+  if (rank < 3 || (in[0].has_rank() && in[1].has_rank() && in[1].rank() != rank)) {
+    return fail("SDX-T0243",
+                "the input {} must be [N,C,D1,...] and the grid {} [N,D1_out,...,number of D]",
+                in[0].text(), in[1].text());
+  }
+  if (in[1].has_rank()) {
+    const Dim& axes = in[1].shape->back();
+    if (axes.is_const() && axes.value() != int64_t(rank) - 2) {
+      return fail("SDX-T0243", "grid positions have {} numbers, the input {} spatial axes",
+                  axes.value(), rank - 2);
+    }
+    if (in[0].has_rank() && in[0].dim(0).is_const() && in[1].dim(0).is_const() &&
+        !(in[0].dim(0) == in[1].dim(0))) {
+      return fail("SDX-T0243", "the input {} and the grid {} differ in batch size", in[0].text(),
+                  in[1].text());
+    }
+  }
+  Shape shape(rank, Dim::unknown());
+  if (in[0].has_rank()) {
+    shape[0] = in[0].dim(0);
+    shape[1] = in[0].dim(1);
+  }
+  for (size_t i = 2; in[1].has_rank() && i < rank; ++i) shape[i] = in[1].dim(i - 1);
+  return Facts{Fact::tensor(in[0].type, std::move(shape))};
+}
+
+// Mirrored at the borders until it lies between them.
+template <class C>
+C reflect(C x, C low, C high) {
+  const C range = high - low;
+  if (range <= 0) return low;
+  if (x >= low && x <= high) return x;
+  const C past = x < low ? low - x : x - high;
+  const C turns = std::floor(past / range);
+  const C rest = past - turns * range;
+  const bool back = std::fmod(turns, C(2)) == 0;
+  return (x < low) == back ? low + rest : high - rest;
+}
+
+// One axis at one position: up to four elements and their weights; -1 where there is no element.
+template <class C>
+struct Taps {
+  int count = 0;
+  int64_t index[4] = {};
+  C weight[4] = {};
+};
+
+template <class C>
+Taps<C> taps_at(const GridSample& a, C position, int64_t size) {
+  // A NaN stands for the first border.
+  if (position != position) position = -1;
+  const C n = C(size);
+  C x = a.align_corners ? (position + 1) / 2 * (n - 1) : ((position + 1) * n - 1) / 2;
+  x = std::clamp(x, C(-0x1p30), C(0x1p30));
+  if (a.mode == GridSample::Mode::nearest) x = std::nearbyint(x);
+  const C low = a.align_corners ? C(0) : C(-0.5), high = a.align_corners ? n - 1 : n - C(0.5);
+  if (x < low || x > high) {
+    if (a.padding == GridSample::Padding::border) x = std::clamp<C>(x, 0, n - 1);
+    if (a.padding == GridSample::Padding::reflection) x = reflect(x, low, high);
+  }
+  Taps<C> taps;
+  const auto add = [&](C at, C weight) {
+    if (a.padding == GridSample::Padding::reflection) at = std::trunc(reflect(at, low, high));
+    const bool inside = at >= 0 && at <= n - 1;
+    if (a.padding == GridSample::Padding::zeros && !inside) {
+      taps.index[taps.count] = -1;
+    } else {
+      taps.index[taps.count] = int64_t(std::clamp<C>(at, 0, n - 1));
+    }
+    taps.weight[taps.count++] = weight;
+  };
+  if (a.mode == GridSample::Mode::nearest) {
+    add(x, 1);
+    return taps;
+  }
+  const C base = std::floor(x), t = x - base;
+  if (a.mode == GridSample::Mode::linear) {
+    add(base, 1 - t);
+    add(base + 1, t);
+    return taps;
+  }
+  const C alpha = C(-0.75);
+  const auto near = [&](C d) { return ((alpha + 2) * d - (alpha + 3)) * d * d + 1; };
+  const auto far = [&](C d) { return ((alpha * d - 5 * alpha) * d + 8 * alpha) * d - 4 * alpha; };
+  add(base - 1, far(t + 1));
+  add(base, near(t));
+  add(base + 1, near(1 - t));
+  add(base + 2, far(2 - t));
+  return taps;
+}
+
+// The weighted sum over all axes, the last axis first; products and sums are each rounded, absent
+// elements take no part.
+template <class C, class Get>
+C sample(std::span<const Taps<C>> taps, std::span<const int64_t> strides, int64_t base,
+         const Get& get) {
+  if (taps.empty()) return get(size_t(base));
+  C sum = 0;
+  for (int k = 0; k < taps[0].count; ++k) {
+    if (taps[0].index[k] < 0 || taps[0].weight[k] == 0) continue;
+    sum += taps[0].weight[k] *
+           sample(taps.subspan(1), strides.subspan(1), base + taps[0].index[k] * strides[0], get);
+  }
+  return sum;
+}
+
+template <class C>
+void run_points(const GridSample& a, const View& x, const View& grid, const View& y, Pool* pool) {
+  const size_t axes = x.rank() - 2, channels = size_t(x.dims[1]);
+  const SmallInts strides = strides_of(x.dims.subspan(2));
+  const size_t plane = split_at(x.dims, 0, 2).inner, points = split_at(y.dims, 0, 2).inner;
+  const bool pairs = is_complex(x.type);
+  const DType part = x.type == DType::c64    ? DType::f32
+                     : x.type == DType::c128 ? DType::f64
+                                             : x.type;
+  const size_t parts = pairs ? 2 : 1;
+  share_rows(pool, size_t(x.dims[0]) * points, channels, x.type, [&](size_t begin, size_t end) {
+    std::vector<Taps<C>> taps(axes);
+    for (size_t i = begin; i < end; ++i) {
+      const size_t batch = i / points, point = i % points;
+      // Positions name the last axis first.
+      for (size_t k = 0; k < axes; ++k) {
+        taps[k] =
+            taps_at(a, C(get_f64(grid.type, grid.raw, i * axes + axes - 1 - k)), x.dims[2 + k]);
+      }
+      for (size_t c = 0; c < channels; ++c) {
+        const size_t from = (batch * channels + c) * plane,
+                     to = (batch * channels + c) * points + point;
+        if (a.mode == GridSample::Mode::nearest) {
+          int64_t at = 0;
+          bool inside = true;
+          for (size_t k = 0; k < axes; ++k) {
+            inside &= taps[k].index[0] >= 0;
+            at += taps[k].index[0] * strides[k];
+          }
+          if (inside) {
+            copy_row(x.type, x.raw, from + size_t(at), y.raw, to, 1);
+          } else if (x.type == DType::string) {
+            y.data<std::string>()[to].clear();
+          } else {
+            for (size_t p = 0; p < parts; ++p) set_f64(part, y.raw, to * parts + p, 0);
+          }
+          continue;
+        }
+        for (size_t p = 0; p < parts; ++p) {
+          const C value = sample<C>(taps, strides, 0, [&](size_t at) {
+            if (part == DType::f32)
+              return C(static_cast<const float*>(x.raw)[(from + at) * parts + p]);
+            return C(get_f64(part, x.raw, (from + at) * parts + p));
+          });
+          const C number = value == value ? value : std::numeric_limits<C>::quiet_NaN();
+          if (is_integer(part)) {
+            visit_integers(
+                part, [&]<class T>() { y.data<T>()[to] = to_integer<T>(std::nearbyint(number)); });
+          } else {
+            set_f64(part, y.raw, to * parts + p, number);
+          }
+        }
+      }
+    }
+  });
+}
+
+Status reference(const GridSample& a, Args& args) {
+  const View &x = args.in(0), &grid = args.in(1), &y = args.out();
+  if (y.count == 0) return ok();
+  for (const int64_t size : x.dims.subspan(2)) {
+    if (size == 0)
+      return fail("SDX-R0105", "the input {} has no element to sample", to_string(x.dims));
+  }
+  const auto wide = [](DType type) {
+    return type == DType::f64 || type == DType::c128 || (is_integer(type) && bits(type) >= 32);
+  };
+  if (wide(x.type) || grid.type == DType::f64) {
+    run_points<double>(a, x, grid, y, args.pool);
+  } else {
+    run_points<float>(a, x, grid, y, args.pool);
+  }
+  return ok();
+}
+
+std::vector<Case> cases() {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  return {{.name = "nan_is_the_first_border",
+           .opset = 16,
+           .attrs = {{"mode", std::string("nearest")}, {"padding_mode", std::string("border")}},
+           .inputs = {Tensor::of<std::string>({1, 1, 1, 2}, {"a", "b"}),
+                      Tensor::of<float>({1, 1, 2, 2}, {nan, 0, 1, 0})},
+           .expected = {Tensor::of<std::string>({1, 1, 1, 2}, {"a", "b"})}},
+          {.name = "one_axis_is_enough",
+           .opset = 20,
+           .attrs = {{"align_corners", int64_t{1}}},
+           .inputs = {Tensor::of<float>({1, 1, 3}, {0, 1, 4}),
+                      Tensor::of<float>({1, 2, 1}, {-.5f, .5f})},
+           .expected = {Tensor::of<float>({1, 1, 2}, {.5f, 2.5f})}}};
+}
+
+constexpr OpOf<GridSample> kGridSample{
+    .name = "GridSample",
+    .doc = "The input read at the positions that a grid names, between its elements.",
+    .history = kHistory,
+    .read = read,
+    .infer = infer,
+    .reference = reference,
+    .cases = cases,
+};
+
+}  // namespace
+
+const Op grid_sample = erase<kGridSample>();
+
+}  // namespace sdx::ops
