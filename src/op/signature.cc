@@ -145,7 +145,8 @@ class Parser {
       SDX_ASSIGN(formal.type, type_name(word()));
       // The least count ends at the last input that must be there.
       if (formal.option == Formal::Option::single) least = list.size() + 1;
-      if (formal.option == Formal::Option::variadic && variadic_min > 0) least = list.size() + variadic_min;
+      // Counting a variadic one, even if it may be empty, counts what stands before it.
+      if (formal.option == Formal::Option::variadic) least = list.size() + variadic_min;
       most = formal.option == Formal::Option::variadic ? kUnbounded : list.size() + 1;
       list.push_back(std::move(formal));
     }
