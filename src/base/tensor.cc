@@ -71,8 +71,8 @@ Tensor Tensor::reshaped(Dims dims) const {
   return tensor;
 }
 
-Tensor Tensor::part(size_t offset, Dims dims) const {
-  Tensor tensor = over(type_, std::move(dims), owner_, static_cast<const std::byte*>(data_) + offset);
+Tensor Tensor::part(size_t offset, DType type, Dims dims) const {
+  Tensor tensor = over(type, std::move(dims), owner_, static_cast<const std::byte*>(data_) + offset);
   assert(offset + tensor.bytes() <= bytes());
   return tensor;
 }

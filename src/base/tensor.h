@@ -65,8 +65,8 @@ class Tensor {
 
   // The same elements under other dimensions of equal count.
   Tensor reshaped(Dims dims) const;
-  // `dims` elements that start at byte `offset`; shares the memory.
-  Tensor part(size_t offset, Dims dims) const;
+  // The bytes from `offset` on as elements of another type and shape; shares the memory.
+  Tensor part(size_t offset, DType type, Dims dims) const;
   // The same with memory of its own.
   Tensor copy() const;
   // Same type, dimensions and bytes (NaNs compare by bits, strings by value).

@@ -80,7 +80,7 @@ Value Session::value_at(Outlet outlet, std::span<const Value> inputs, std::span<
   if (!outlet.present()) return {};
   const Place& place = plan_->places[outlet.node][outlet.slot];
   const Fact& fact = plan_->graph.fact(outlet);
-  const auto part = [&](const Tensor& whole) { return fact.is_concrete() ? whole.part(place.offset, fact.dims()) : whole; };
+  const auto part = [&](const Tensor& whole) { return fact.is_concrete() ? whole.part(place.offset, fact.type, fact.dims()) : whole; };
   switch (place.kind) {
     case Place::Kind::late: return late_[outlet.node][outlet.slot];
     case Place::Kind::constant: return part(*plan_->graph.node(place.index).outputs[0].value);
