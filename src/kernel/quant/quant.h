@@ -28,9 +28,6 @@ SDX_DECLARE_ISAS(void dequantize_4_f16(const uint8_t* x, uint16_t* y, size_t n,
 // y = saturate(round half to even(float(c) * ratio) + zero).
 SDX_DECLARE_ISAS(void requantize_32_8(const int32_t* c, uint8_t* y, size_t n, const float* ratio,
                                       size_t step, int32_t zero, bool is_signed);)
-// sums[i] += w * (x[i * step] - zero).
-SDX_DECLARE_ISAS(void add_row_8(const uint8_t* x, bool is_signed, size_t step, int32_t zero,
-                                int32_t w, int32_t* sums, size_t n);)
 // Widens *least and *most to hold all elements; NaN if one is NaN.
 SDX_DECLARE_ISAS(void range_f32(const float* x, size_t n, float* least, float* most);)
 

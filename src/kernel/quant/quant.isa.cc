@@ -35,17 +35,6 @@ void requantize(const int32_t* c, Int* y, size_t n, const float* ratio, size_t s
 }
 
 template <class Int>
-void add_row(const Int* x, size_t step, int32_t zero, int32_t w, int32_t* sums, size_t n) {
-  if (step == 1) {
-    for (size_t i = 0; i < n; ++i) sums[i] += w * (x[i] - zero);
-  } else if (step == 2) {
-    for (size_t i = 0; i < n; ++i) sums[i] += w * (x[2 * i] - zero);
-  } else {
-    for (size_t i = 0; i < n; ++i) sums[i] += w * (x[i * step] - zero);
-  }
-}
-
-template <class Int>
 void quantize(const float* x, Int* y, size_t n, const float* scale, const Int* zero, size_t step) {
   if (step == 0) {
     const float s = *scale;
@@ -177,15 +166,6 @@ void requantize_32_8(const int32_t* c, uint8_t* y, size_t n, const float* ratio,
     requantize(c, reinterpret_cast<int8_t*>(y), n, ratio, step, zero);
   } else {
     requantize(c, y, n, ratio, step, zero);
-  }
-}
-
-void add_row_8(const uint8_t* x, bool is_signed, size_t step, int32_t zero, int32_t w,
-               int32_t* sums, size_t n) {
-  if (is_signed) {
-    add_row(reinterpret_cast<const int8_t*>(x), step, zero, w, sums, n);
-  } else {
-    add_row(x, step, zero, w, sums, n);
   }
 }
 

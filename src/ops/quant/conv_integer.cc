@@ -60,7 +60,7 @@ Status run(const QuantisedConv& a, Args& args) {
       for (size_t i = 0; i < b.positions; ++i) out[i] = b.c[j * b.channel_step + i];
     }
   };
-  conv_sums({a, args, kInputs, args.scratch.data(), take, &context}, *args.pool);
+  conv_sums({a, args, kInputs, take, &context}, *args.pool);
   return ok();
 }
 

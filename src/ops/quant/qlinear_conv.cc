@@ -117,7 +117,7 @@ Status run(const QuantisedConv& a, Args& args) {
   const View& y = args.out();
   Requantise to{&args, size_t(y.dims[1]), y.count / size_t(y.dims[0] * y.dims[1]),
                 zero_of(args.in(kYZero))};
-  conv_sums({a, args, kInputs, args.scratch.data(), take, &to}, *args.pool);
+  conv_sums({a, args, kInputs, take, &to}, *args.pool);
   return ok();
 }
 

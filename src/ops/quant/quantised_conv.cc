@@ -1,9 +1,6 @@
 #include "ops/quant/quantised_conv.h"
 
-#include <cstring>
-
 #include "kernel/conv/conv_int8.h"
-#include "kernel/quant/quant.h"
 
 namespace sdx::ops {
 namespace {
@@ -41,79 +38,18 @@ ConvShape conv_shape(const QuantisedConv& a, const Fact& x, const Fact& w, const
                     w_dims);
 }
 
-// With few outputs per group a product of matrices is mostly padding: planes are summed tap by tap
-// instead.
-bool by_planes(const ConvShape& s) { return s.out_channels / s.groups < 4; }
-
-size_t plane_bytes(const ConvShape& s) {
-  return aligned(s.out[0] * s.out[1] * s.out[2] * sizeof(int32_t));
-}
-
-// The outputs [first, last) along an axis whose tap k lies inside the input.
-struct Inside {
-  size_t first, last;
-};
-Inside inside(const ConvShape& s, size_t axis, size_t k) {
-  const size_t reach = k * s.dilation[axis];
-  const size_t first =
-      reach >= s.pad[axis] ? 0 : (s.pad[axis] - reach + s.stride[axis] - 1) / s.stride[axis];
-  if (s.in[axis] + s.pad[axis] <= reach) return {0, 0};
-  const size_t last =
-      std::min(s.out[axis], (s.in[axis] + s.pad[axis] - reach - 1) / s.stride[axis] + 1);
-  return {std::min(first, last), last};
-}
-
-// sums[output] += weight * (plane[input] - zero) for all outputs whose tap (kd, kh, kw) lies
-// inside.
-template <class AddRow>
-void add_tap(const ConvShape& s, const size_t (&k)[3], const uint8_t* plane, int32_t* sums,
-             AddRow&& add_row) {
-  const Inside z = inside(s, 0, k[0]), y = inside(s, 1, k[1]), x = inside(s, 2, k[2]);
-  if (x.first == x.last) return;
-  const auto input = [&](size_t axis, size_t o) {
-    return o * s.stride[axis] + k[axis] * s.dilation[axis] - s.pad[axis];
-  };
-  for (size_t oz = z.first; oz < z.last; ++oz) {
-    for (size_t oy = y.first; oy < y.last; ++oy) {
-      const size_t row = (input(0, oz) * s.in[1] + input(1, oy)) * s.in[2];
-      add_row(plane + row + input(2, x.first), sums + (oz * s.out[1] + oy) * s.out[2] + x.first,
-              x.last - x.first);
-    }
+// Scratch memory: zero points of w, sums, what conv_int8 needs and, for weights that only the run
+// knows, their packed form.
+struct Layout {
+  size_t sums, kernel, packed, total;
+  Layout(const ConvShape& s, bool constant, int threads) {
+    sums = aligned(s.out_channels * sizeof(int32_t));
+    kernel =
+        sums + aligned(s.batch * s.out_channels * s.out[0] * s.out[1] * s.out[2] * sizeof(int32_t));
+    packed = kernel + aligned(conv_int8_scratch_bytes(s, threads));
+    total = packed + (constant ? 0 : conv_int8_packed_size(s) * sizeof(int32_t));
   }
-}
-
-void sum_planes(const ConvSums& r, const ConvShape& s, int32_t x_zero, const int32_t* w_zero,
-                Pool& pool) {
-  const View &x = r.args.in(r.in.x), &w = r.args.in(r.in.w);
-  const bool is_signed = x.type == DType::i8;
-  const auto add = SDX_PICK(add_row_8, r.args.isa);
-  const size_t in_group = s.in_channels / s.groups, out_group = s.out_channels / s.groups;
-  const size_t in_plane = s.in[0] * s.in[1] * s.in[2], positions = s.out[0] * s.out[1] * s.out[2];
-  pool.parallel(s.batch * s.out_channels, 1, [&](size_t begin, size_t end, int thread) {
-    auto* sums = reinterpret_cast<int32_t*>(r.scratch + size_t(thread) * plane_bytes(s));
-    for (size_t i = begin; i < end; ++i) {
-      const size_t n = i / s.out_channels, o = i % s.out_channels;
-      std::memset(sums, 0, positions * sizeof(int32_t));
-      size_t weight = o * in_group * s.kernel[0] * s.kernel[1] * s.kernel[2];
-      for (size_t c = 0; c < in_group; ++c) {
-        const uint8_t* plane =
-            x.data<uint8_t>() + (n * s.in_channels + o / out_group * in_group + c) * in_plane;
-        for (size_t kd = 0; kd < s.kernel[0]; ++kd) {
-          for (size_t kh = 0; kh < s.kernel[1]; ++kh) {
-            for (size_t kw = 0; kw < s.kernel[2]; ++kw) {
-              const int32_t value = int_value(w, weight++) - (w_zero != nullptr ? w_zero[o] : 0);
-              add_tap(s, {kd, kh, kw}, plane, sums,
-                      [&](const uint8_t* from, int32_t* to, size_t count) {
-                        add(from, is_signed, s.stride[2], x_zero, value, to, count);
-                      });
-            }
-          }
-        }
-      }
-      r.take(r.context, {sums, 0, n, o, 0, 1, positions});
-    }
-  });
-}
+};
 
 }  // namespace
 
@@ -164,15 +100,13 @@ bool fits_conv_sums(const QuantisedConv& a, const Fact& x, const Fact& w, const 
       if (d == 0) return false;
     }
   }
-  if (a.window.spatial > 3) return false;
-  // Planes summed tap by tap need no packed weights; others are packed at planning.
-  return by_planes(conv_shape(a, x, w, y)) || w.value != nullptr;
+  return a.window.spatial <= 3;
 }
 
 std::shared_ptr<const void> pack_conv_weights(const QuantisedConv& a, const Fact& x, const Fact& w,
                                               const Fact& y, Pool& pool) {
+  if (w.value == nullptr) return nullptr;
   const ConvShape s = conv_shape(a, x, w, y);
-  if (by_planes(s)) return nullptr;
   auto packed = allocate_aligned(conv_int8_packed_size(s) * sizeof(int32_t));
   conv_int8_pack_weights(s, w.value->raw(), w.type == DType::i8,
                          static_cast<int32_t*>(packed.get()), pool);
@@ -181,38 +115,37 @@ std::shared_ptr<const void> pack_conv_weights(const QuantisedConv& a, const Fact
 
 size_t conv_sums_scratch(const QuantisedConv& a, const Fact& x, const Fact& w, const Fact& y,
                          int threads) {
-  const ConvShape s = conv_shape(a, x, w, y);
-  const size_t zeros = aligned(s.out_channels * sizeof(int32_t));
-  if (by_planes(s)) return zeros + size_t(threads) * plane_bytes(s);
-  return zeros + s.batch * s.out_channels * plane_bytes(s) + conv_int8_scratch_bytes(s, threads);
+  return Layout(conv_shape(a, x, w, y), w.value != nullptr, threads).total;
 }
 
-void conv_sums(const ConvSums& given, Pool& pool) {
-  ConvSums r = given;
+void conv_sums(const ConvSums& r, Pool& pool) {
   const View &x = r.args.in(r.in.x), &w = r.args.in(r.in.w), &y = r.args.out();
   const WindowAxes axes =
       resolve(r.a.window, x.dims.subspan(2), y.dims.subspan(2), w.dims.subspan(2));
   const ConvShape s = conv_shape(r.a, axes, x.dims, w.dims);
-  auto* zeros = reinterpret_cast<int32_t*>(r.scratch);
-  r.scratch += aligned(s.out_channels * sizeof(int32_t));
-  const bool w_zero = r.args.has(r.in.w_zero);
-  for (size_t o = 0; w_zero && o < s.out_channels; ++o) {
-    zeros[o] = int_value(r.args.in(r.in.w_zero), r.args.in(r.in.w_zero).count > 1 ? o : 0);
-  }
-  const int32_t x_zero = r.args.has(r.in.x_zero) ? int_value(r.args.in(r.in.x_zero), 0) : 0;
-  if (by_planes(s)) return sum_planes(r, s, x_zero, w_zero ? zeros : nullptr, pool);
-
+  const Layout layout(s, r.args.packed != nullptr, pool.threads());
+  const std::span<std::byte> room = r.args.scratch;
   ConvInt8Args c;
   c.shape = s;
   c.x = x.raw;
   c.x_signed = x.type == DType::i8;
-  c.x_zero = x_zero;
-  c.weights = static_cast<const int32_t*>(r.args.packed);
+  if (r.args.has(r.in.x_zero)) c.x_zero = int_value(r.args.in(r.in.x_zero), 0);
   c.w_signed = w.type == DType::i8;
-  c.w_zero = w_zero ? zeros : nullptr;
-  c.w_zero_step = 1;
-  c.y = reinterpret_cast<int32_t*>(r.scratch);
-  c.scratch = r.scratch + s.batch * s.out_channels * plane_bytes(s);
+  c.weights = static_cast<const int32_t*>(r.args.packed);
+  if (c.weights == nullptr) {
+    auto* packed = reinterpret_cast<int32_t*>(room.data() + layout.packed);
+    conv_int8_pack_weights(s, w.raw, c.w_signed, packed, pool);
+    c.weights = packed;
+  }
+  if (r.args.has(r.in.w_zero)) {
+    const View& zero = r.args.in(r.in.w_zero);
+    auto* zeros = reinterpret_cast<int32_t*>(room.data());
+    for (size_t o = 0; o < zero.count; ++o) zeros[o] = int_value(zero, o);
+    c.w_zero = zeros;
+    c.w_zero_step = zero.count > 1 ? 1 : 0;
+  }
+  c.y = reinterpret_cast<int32_t*>(room.data() + layout.sums);
+  c.scratch = room.data() + layout.kernel;
   struct Context {
     const ConvSums* run;
     size_t channels;
