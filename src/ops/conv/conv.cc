@@ -91,42 +91,21 @@ Status reference(const Conv& a, Args& args) {
   return ok();
 }
 
-// The kernel's view of the operator: missing leading axes have size 1.
 ConvShape kernel_shape(const Conv& a, std::span<const int64_t> x, std::span<const int64_t> w,
                        std::span<const int64_t> y) {
-  const WindowAxes axes = resolve(a.window, x.subspan(2), y.subspan(2), w.subspan(2));
-  ConvShape s;
+  ConvShape s = kernel_shape(resolve(a.window, x.subspan(2), y.subspan(2), w.subspan(2)));
   s.batch = size_t(x[0]);
   s.groups = size_t(a.group);
   s.in_channels = size_t(x[1]);
   s.out_channels = size_t(w[0]);
-  for (size_t i = 0; i < axes.spatial; ++i) {
-    const WindowAxis& axis = axes.axis[i];
-    const size_t to = 3 - axes.spatial + i;
-    s.in[to] = size_t(axis.in);
-    s.out[to] = size_t(axis.out);
-    s.kernel[to] = size_t(axis.kernel);
-    s.stride[to] = size_t(axis.stride);
-    s.dilation[to] = size_t(axis.dilation);
-    s.pad[to] = size_t(axis.begin);
-  }
   return s;
 }
 ConvShape kernel_shape(const Conv& a, const Call& call) {
   return kernel_shape(a, call.in[0].dims(), call.in[1].dims(), call.out[0].dims());
 }
 
-bool nonempty(const Call& call) {
-  for (const Fact* fact : {&call.in[0], &call.in[1], &call.out[0]}) {
-    for (const int64_t d : fact->dims()) {
-      if (d == 0) return false;
-    }
-  }
-  return true;
-}
-
 bool fits(const Conv& a, const Call& call) {
-  return call.in[0].type == DType::f32 && a.window.spatial <= 3 && nonempty(call);
+  return call.in[0].type == DType::f32 && a.window.spatial <= 3 && conv_has_work(call);
 }
 bool fits_packed(const Conv& a, const Call& call) {
   return fits(a, call) && call.in[1].value != nullptr;

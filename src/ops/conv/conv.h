@@ -1,6 +1,7 @@
 // What the convolutions share: reading their window and checking their inputs' shapes.
 #pragma once
 
+#include "kernel/conv/conv.h"
 #include "ops/pool/window.h"
 
 namespace sdx::ops {
@@ -52,6 +53,33 @@ inline Status check_conv_shapes(const Window& window, const Facts& in, const Dim
                 in[0].dim(1).text(), to_string(*in[1].shape), group.text(), channels.text());
   }
   return ok();
+}
+
+// The kernels' view of at most three spatial axes, without batch and channels: missing leading axes
+// have size 1.
+inline ConvShape kernel_shape(const WindowAxes& axes) {
+  ConvShape s;
+  for (size_t i = 0; i < axes.spatial; ++i) {
+    const WindowAxis& axis = axes.axis[i];
+    const size_t to = 3 - axes.spatial + i;
+    s.in[to] = size_t(axis.in);
+    s.out[to] = size_t(axis.out);
+    s.kernel[to] = size_t(axis.kernel);
+    s.stride[to] = size_t(axis.stride);
+    s.dilation[to] = size_t(axis.dilation);
+    s.pad[to] = size_t(axis.begin);
+  }
+  return s;
+}
+
+// The kernels take tensors with elements.
+inline bool conv_has_work(const Call& call) {
+  for (const Fact* fact : {&call.in[0], &call.in[1], &call.out[0]}) {
+    for (const int64_t d : fact->dims()) {
+      if (d == 0) return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace sdx::ops

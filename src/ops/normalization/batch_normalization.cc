@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernel/lanes.h"
+#include "kernel/rows/rows.h"
 #include "ops/list.h"
 #include "ops/normalization/affine.h"
 
@@ -116,6 +117,46 @@ Status reference(const BatchNorm& a, Args& args) {
   return ok();
 }
 
+bool fits(const BatchNorm& a, const Call& call) {
+  for (size_t i = 0; i < 5; ++i) {
+    if (call.in[i].type != DType::f32) return false;
+  }
+  return !a.training;
+}
+// The factor of each channel.
+size_t scratch(const BatchNorm&, const Call& call) {
+  size_t count = 1;
+  for (const int64_t d : call.in[1].dims()) count *= size_t(d);
+  return count * sizeof(float);
+}
+Status run(const BatchNorm& a, Args& args) {
+  const AxisSplit at = channels_of(a, args.in(0));
+  const float *x = args.in(0).data<float>(), *scale = args.in(1).data<float>(),
+              *bias = args.in(2).data<float>();
+  const float *mean = args.in(3).data<float>(), *var = args.in(4).data<float>();
+  float *y = args.out().data<float>(), *factor = reinterpret_cast<float*>(args.scratch.data());
+  for (size_t c = 0; c < at.size; ++c) factor[c] = scale[c] / std::sqrt(var[c] + a.epsilon);
+  if (at.inner == 1) {
+    const auto row = SDX_PICK(shift_row, args.isa);
+    args.pool->parallel(at.outer, 1 + 4096 / (at.size + 1), [&](size_t begin, size_t end, int) {
+      for (size_t i = begin; i < end; ++i)
+        row(x + i * at.size, y + i * at.size, at.size, mean, factor, bias);
+    });
+    return ok();
+  }
+  const auto plane = SDX_PICK(shift_plane, args.isa);
+  args.pool->parallel(
+      at.outer * at.size, 1 + 4096 / (at.inner + 1), [&](size_t begin, size_t end, int) {
+        for (size_t i = begin; i < end; ++i) {
+          const size_t c = i % at.size;
+          plane(x + i * at.inner, y + i * at.inner, at.inner, mean[c], factor[c], bias[c]);
+        }
+      });
+  return ok();
+}
+constexpr Kernel<BatchNorm> kKernels[] = {
+    {.name = "batch_normalization_f32", .fits = fits, .run = run, .scratch = scratch}};
+
 std::vector<Case> cases() {
   const Tensor x = Tensor::of<float>({2, 2, 1}, {1, 2, 3, 4});
   const auto pair = [](float a, float b) { return Tensor::of<float>({2}, {a, b}); };
@@ -155,6 +196,7 @@ constexpr OpOf<BatchNorm> kBatchNorm{
     .read = read,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = cases,
 };
 

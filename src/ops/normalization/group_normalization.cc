@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernel/lanes.h"
+#include "kernel/rows/rows.h"
 #include "ops/list.h"
 #include "ops/normalization/affine.h"
 
@@ -84,6 +85,33 @@ Status reference(const GroupNorm& a, Args& args) {
   return ok();
 }
 
+bool fits(const GroupNorm&, const Call& call) { return call.in[0].type == DType::f32; }
+
+Status run(const GroupNorm& a, Args& args) {
+  const float *x = args.in(0).data<float>(), *scale = args.in(1).data<float>(),
+              *bias = args.in(2).data<float>();
+  float* y = args.out().data<float>();
+  const AxisSplit at = split_at(args.in(0).dims, 1);
+  const size_t groups = a.groups == 0 ? at.size : size_t(a.groups);
+  const size_t channels = groups == 0 ? 0 : at.size / groups, n = channels * at.inner;
+  const auto stats = SDX_PICK(moments, args.isa);
+  const auto apply = SDX_PICK(normalize_plane, args.isa);
+  args.pool->parallel(at.outer * groups, 1 + 4096 / (n + 1), [&](size_t begin, size_t end, int) {
+    for (size_t g = begin; g < end; ++g) {
+      float mean, inv;
+      stats(x + g * n, n, a.epsilon, &mean, &inv);
+      for (size_t c = 0; c < channels; ++c) {
+        const size_t p = a.per_group ? g % groups : g % groups * channels + c,
+                     to = g * n + c * at.inner;
+        apply(x + to, y + to, at.inner, mean, inv, scale[p], bias[p]);
+      }
+    }
+  });
+  return ok();
+}
+constexpr Kernel<GroupNorm> kKernels[] = {
+    {.name = "group_normalization_f32", .fits = fits, .run = run}};
+
 std::vector<Case> instance_cases() {
   return {{.name = "opset1_per_plane",
            .opset = 1,
@@ -116,6 +144,7 @@ constexpr OpOf<GroupNorm> kInstance{
     .read = read_instance,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = instance_cases,
 };
 constexpr OpOf<GroupNorm> kGroup{
@@ -127,6 +156,7 @@ constexpr OpOf<GroupNorm> kGroup{
     .read = read_group,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = group_cases,
 };
 

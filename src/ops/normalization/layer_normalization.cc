@@ -1,7 +1,9 @@
 // LayerNormalization and RMSNormalization.
+#include <algorithm>
 #include <cmath>
 
 #include "kernel/lanes.h"
+#include "kernel/rows/rows.h"
 #include "ops/list.h"
 #include "ops/normalization/affine.h"
 
@@ -109,6 +111,58 @@ Status reference_rms(const LayerNorm& a, Args& args) {
   return ok();
 }
 
+// Scale and bias that have one element per normalised element: the common form.
+bool per_element(const LayerNorm& a, const Call& call, size_t i) {
+  if (i >= call.in.size() || !call.in[i].present()) return true;
+  const Dims x = call.in[0].dims(), p = call.in[i].dims();
+  size_t first = 0;
+  while (first < p.size() && p[first] == 1 && p.size() - first > x.size() - a.axis) ++first;
+  return call.in[i].type == DType::f32 &&
+         std::equal(p.begin() + int64_t(first), p.end(), x.begin() + int64_t(a.axis), x.end());
+}
+bool fits(const LayerNorm& a, const Call& call) {
+  return call.in[0].type == DType::f32 && a.stash == DType::f32 && per_element(a, call, 1) &&
+         per_element(a, call, 2);
+}
+
+Status run(const LayerNorm& a, Args& args) {
+  const View& x = args.in(0);
+  const AxisSplit at = split_at(x.dims, a.axis, x.rank() - a.axis);
+  const auto stats = SDX_PICK(moments, args.isa);
+  const auto apply = SDX_PICK(normalize_row, args.isa);
+  const float *scale = args.in(1).data<float>(),
+              *bias = args.has(2) ? args.in(2).data<float>() : nullptr;
+  args.pool->parallel(at.outer, 1 + 4096 / (at.size + 1), [&](size_t begin, size_t end, int) {
+    for (size_t row = begin; row < end; ++row) {
+      const float* from = x.data<float>() + row * at.size;
+      float mean, inv;
+      stats(from, at.size, a.epsilon, &mean, &inv);
+      apply(from, args.out().data<float>() + row * at.size, at.size, mean, inv, scale, bias);
+      if (args.wants(1)) args.out(1).data<float>()[row] = store<float>(mean);
+      if (args.wants(2)) args.out(2).data<float>()[row] = store<float>(inv);
+    }
+  });
+  return ok();
+}
+Status run_rms(const LayerNorm& a, Args& args) {
+  const View& x = args.in(0);
+  const AxisSplit at = split_at(x.dims, a.axis, x.rank() - a.axis);
+  const auto stats = SDX_PICK(inverse_rms, args.isa);
+  const auto apply = SDX_PICK(scale_row, args.isa);
+  args.pool->parallel(at.outer, 1 + 4096 / (at.size + 1), [&](size_t begin, size_t end, int) {
+    for (size_t row = begin; row < end; ++row) {
+      const float* from = x.data<float>() + row * at.size;
+      apply(from, args.out().data<float>() + row * at.size, at.size,
+            stats(from, at.size, a.epsilon), args.in(1).data<float>());
+    }
+  });
+  return ok();
+}
+constexpr Kernel<LayerNorm> kKernels[] = {
+    {.name = "layer_normalization_f32", .fits = fits, .run = run}};
+constexpr Kernel<LayerNorm> kRmsKernels[] = {
+    {.name = "rms_normalization_f32", .fits = fits, .run = run_rms}};
+
 std::vector<Case> cases() {
   return {{.name = "mean_and_deviation_come_out",
            .opset = 17,
@@ -140,6 +194,7 @@ constexpr OpOf<LayerNorm> kLayer{
     .read = read,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = cases,
 };
 constexpr OpOf<LayerNorm> kRms{
@@ -149,6 +204,7 @@ constexpr OpOf<LayerNorm> kRms{
     .read = read,
     .infer = infer_rms,
     .reference = reference_rms,
+    .kernels = kRmsKernels,
     .cases = rms_cases,
 };
 

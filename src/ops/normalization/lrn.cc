@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernel/math/math.h"
+#include "kernel/rows/rows.h"
 #include "ops/common.h"
 #include "ops/list.h"
 
@@ -67,6 +68,28 @@ Status reference(const Lrn& a, Args& args) {
   return ok();
 }
 
+bool fits(const Lrn&, const Call& call) { return call.in[0].type == DType::f32; }
+
+Status run(const Lrn& a, Args& args) {
+  const AxisSplit at = split_at(args.in(0).dims, 1);
+  const int64_t before = (a.size - 1) / 2, after = a.size - 1 - before, channels = int64_t(at.size);
+  const auto row = SDX_PICK(lrn_row, args.isa);
+  args.pool->parallel(
+      at.outer * at.size, 1 + 1024 / (at.inner + 1), [&](size_t begin, size_t end, int) {
+        for (size_t i = begin; i < end; ++i) {
+          const auto c = int64_t(i % at.size);
+          const int64_t first = std::max<int64_t>(0, c - before),
+                        last = after >= channels - c ? channels : c + after + 1;
+          const float* sample = args.in(0).data<float>() + i / at.size * at.size * at.inner;
+          row(sample + size_t(c) * at.inner, args.out().data<float>() + i * at.inner, at.inner,
+              sample + size_t(first) * at.inner, size_t(last - first), at.inner, a.bias,
+              a.alpha / float(a.size), a.beta);
+        }
+      });
+  return ok();
+}
+constexpr Kernel<Lrn> kKernels[] = {{.name = "lrn_f32", .fits = fits, .run = run}};
+
 std::vector<Case> cases() {
   return {{.name = "an_even_size_reaches_further_up",
            .opset = 1,
@@ -85,6 +108,7 @@ constexpr OpOf<Lrn> kLrn{
     .read = read,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = cases,
 };
 

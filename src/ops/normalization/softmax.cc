@@ -1,6 +1,7 @@
 // Softmax and LogSoftmax.
 #include "kernel/lanes.h"
 #include "kernel/math/math.h"
+#include "kernel/rows/rows.h"
 #include "ops/common.h"
 #include "ops/list.h"
 
@@ -23,7 +24,8 @@ Result<Softmax> read(const Node& node, const Facts& in) {
   if (!in[0].has_rank()) return fail("SDX-T0111", "the rank of the input must be known");
   const size_t rank = in[0].rank();
   if (node.opset < 13) {
-    // The input is seen as a matrix [dims before axis, dims from axis]; axis == rank gives rows of one element.
+    // The input is seen as a matrix [dims before axis, dims from axis]; axis == rank gives rows of
+    // one element.
     if (node.i("axis") == int64_t(rank)) return Softmax{rank, 0, kLog};
     SDX_ASSIGN(const size_t axis, resolve_axis(node.i("axis"), rank));
     return Softmax{axis, rank - axis, kLog};
@@ -35,7 +37,8 @@ Result<Softmax> read(const Node& node, const Facts& in) {
 
 Result<Facts> infer(const Softmax&, const Facts& in) { return Facts{like(in[0])}; }
 
-// m = max x;  e = exp(x - m);  s = sum e (by lanes);  y = e / s, or for LogSoftmax y = (x - m) - log s.
+// m = max x;  e = exp(x - m);  s = sum e (by lanes);  y = e / s, or for LogSoftmax y = (x - m) -
+// log s.
 template <class T>
 void rows(const Softmax& a, const View& x, const View& y) {
   using C = Compute<T>;
@@ -46,11 +49,11 @@ void rows(const Softmax& a, const View& x, const View& y) {
       const auto in = [&](size_t i) { return load(x.data<T>()[base + i * at.inner]); };
       C most = -std::numeric_limits<C>::infinity();
       for (size_t i = 0; i < at.size; ++i) most = in(i) > most || in(i) != in(i) ? in(i) : most;
-      const auto e = [&](size_t i) { return math::exp(in(i) - most); };
+      const auto e = [&](size_t i) { return math::exp(in(i)-most); };
       const C sum = lane_sum<C>(at.size, e);
       for (size_t i = 0; i < at.size; ++i) {
         y.data<T>()[base + i * at.inner] =
-            store<T>(a.log ? (in(i) - most) - math::log(sum) : e(i) / sum);
+            store<T>(a.log ? (in(i)-most) - math::log(sum) : e(i) / sum);
       }
     }
   }
@@ -60,6 +63,34 @@ Status reference(const Softmax& a, Args& args) {
   visit_floats(args.in(0).type, [&]<class T>() { rows<T>(a, args.in(0), args.out()); });
   return ok();
 }
+
+bool fits(const Softmax&, const Call& call) { return call.in[0].type == DType::f32; }
+
+// Contiguous rows one by one; otherwise columns, sixteen at a time.
+Status run(const Softmax& a, Args& args) {
+  const float* x = args.in(0).data<float>();
+  float* y = args.out().data<float>();
+  const AxisSplit at = split_at(args.in(0).dims, a.first, a.count);
+  const size_t grain = 1 + 4096 / (at.size + 1);
+  if (at.inner == 1) {
+    const auto row = SDX_PICK(softmax_row, args.isa);
+    args.pool->parallel(at.outer, grain, [&](size_t begin, size_t end, int) {
+      for (size_t i = begin; i < end; ++i) row(a.log, x + i * at.size, y + i * at.size, at.size);
+    });
+    return ok();
+  }
+  constexpr size_t kColumns = 64;
+  const size_t pieces = (at.inner + kColumns - 1) / kColumns;
+  const auto columns = SDX_PICK(softmax_columns, args.isa);
+  args.pool->parallel(at.outer * pieces, 1 + grain / kColumns, [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; ++i) {
+      const size_t first = i % pieces * kColumns, base = i / pieces * at.size * at.inner + first;
+      columns(a.log, x + base, y + base, at.size, at.inner, std::min(kColumns, at.inner - first));
+    }
+  });
+  return ok();
+}
+constexpr Kernel<Softmax> kKernels[] = {{.name = "softmax_f32", .fits = fits, .run = run}};
 
 std::vector<Case> cases() {
   const Tensor x = Tensor::of<float>({2, 3}, {-1, 0, 1, 1, 1, 1});
@@ -72,7 +103,8 @@ std::vector<Case> cases() {
            .opset = 13,
            .attrs = {},
            .inputs = {x},
-           .expected = {Tensor::of<float>({2, 3}, {.09003057f, .24472848f, .66524094f, 1 / 3.f, 1 / 3.f, 1 / 3.f})},
+           .expected = {Tensor::of<float>(
+               {2, 3}, {.09003057f, .24472848f, .66524094f, 1 / 3.f, 1 / 3.f, 1 / 3.f})},
            .rtol = 1e-6}};
 }
 
@@ -83,6 +115,7 @@ constexpr OpOf<Softmax> kSoftmax{
     .read = read<false>,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = cases,
 };
 constexpr OpOf<Softmax> kLogSoftmax{
@@ -92,6 +125,7 @@ constexpr OpOf<Softmax> kLogSoftmax{
     .read = read<true>,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
 };
 
 }  // namespace

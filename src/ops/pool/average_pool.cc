@@ -69,6 +69,38 @@ Status reference(const AveragePool& a, Args& args) {
   return ok();
 }
 
+bool fits(const AveragePool& a, const Call& call) { return plane_fits(a.window, call); }
+
+// Scratch: one count per output, then a staged plane per thread.
+size_t count_floats(const WindowAxes& w) { return (w.out + 15) / 16 * 16; }
+size_t scratch(const AveragePool& a, const Call& call) {
+  const Dims x = call.in[0].dims(), y = call.out[0].dims();
+  const WindowAxes w = resolve(a.window, std::span(x).subspan(2), std::span(y).subspan(2), {});
+  return (count_floats(w) + staged_floats(plane_shape(w)) * size_t(call.threads)) * sizeof(float);
+}
+Status run(const AveragePool& a, Args& args) {
+  const View &x = args.in(0), &y = args.out();
+  const WindowAxes w = resolve(a.window, x.dims.subspan(2), y.dims.subspan(2), {});
+  const PoolShape shape = plane_shape(w);
+  auto* counts = reinterpret_cast<float*>(args.scratch.data());
+  for (size_t o = 0; o < w.out; ++o) {
+    const Position at = position_of(o, w.spatial, [&](size_t i) { return w.axis[i].out; });
+    int64_t count = 1;
+    for (size_t i = 0; i < w.spatial; ++i) count *= counted(w.axis[i], at[i], a.count_padding);
+    counts[o] = float(count);
+  }
+  const auto plane = SDX_PICK(average_pool_plane, args.isa);
+  args.pool->parallel(size_t(x.dims[0] * x.dims[1]), 1, [&](size_t begin, size_t end, int thread) {
+    float* staged = counts + count_floats(w) + size_t(thread) * staged_floats(shape);
+    for (size_t i = begin; i < end; ++i) {
+      plane(shape, x.data<float>() + i * w.in, counts, y.data<float>() + i * w.out, staged);
+    }
+  });
+  return ok();
+}
+constexpr Kernel<AveragePool> kKernels[] = {
+    {.name = "average_pool_f32", .fits = fits, .run = run, .scratch = scratch}};
+
 std::vector<Case> cases() {
   const Tensor x = Tensor::of<float>({1, 1, 4}, {1, 2, 3, 4});
   const std::vector<int64_t> three{3}, ones{1, 1};
@@ -99,6 +131,7 @@ constexpr OpOf<AveragePool> kAveragePool{
     .read = read,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = cases,
 };
 

@@ -1,5 +1,6 @@
 // GlobalAveragePool, GlobalMaxPool, GlobalLpPool.
 #include "kernel/lanes.h"
+#include "kernel/rows/rows.h"
 #include "ops/list.h"
 #include "ops/pool/norm.h"
 #include "ops/pool/pool.h"
@@ -66,6 +67,34 @@ Status reference(const GlobalPool& a, Args& args) {
   return ok();
 }
 
+bool fits(const GlobalPool& a, const Call& call) {
+  return call.in[0].type == DType::f32 && (a.how != How::lp || a.p == 1 || a.p == 2);
+}
+Status run(const GlobalPool& a, Args& args) {
+  const View &x = args.in(0), &y = args.out();
+  const size_t n = split_at(x.dims, 2, x.rank() - 2).size;
+  const Fold fold = a.how == How::max       ? Fold::max
+                    : a.how == How::average ? Fold::sum
+                    : a.p == 1              ? Fold::sum_abs
+                                            : Fold::sum_square;
+  const auto begin_fold = SDX_PICK(fold_begin, args.isa);
+  const auto take = SDX_PICK(fold_take, args.isa);
+  const auto end_fold = SDX_PICK(fold_end, args.isa);
+  args.pool->parallel(y.count, 1 + 4096 / (n + 1), [&](size_t begin, size_t end, int) {
+    alignas(64) float lanes[kFoldLanes];
+    for (size_t plane = begin; plane < end; ++plane) {
+      begin_fold(fold, lanes);
+      take(fold, lanes, 0, x.data<float>() + plane * n, n);
+      const float all = end_fold(fold, lanes);
+      y.data<float>()[plane] = store<float>(a.how == How::average ? all / float(n)
+                                            : a.how == How::lp    ? norm_end(all, a.p)
+                                                                  : all);
+    }
+  });
+  return ok();
+}
+constexpr Kernel<GlobalPool> kKernels[] = {{.name = "global_pool_f32", .fits = fits, .run = run}};
+
 const Tensor& sample() {
   static const Tensor x = Tensor::of<float>({1, 2, 2}, {3, -4, 1, 2});
   return x;
@@ -105,6 +134,7 @@ constexpr OpOf<GlobalPool> kAverage{
     .read = read<How::average>,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = average_cases,
 };
 constexpr OpOf<GlobalPool> kMax{
@@ -114,6 +144,7 @@ constexpr OpOf<GlobalPool> kMax{
     .read = read<How::max>,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = max_cases,
 };
 constexpr OpOf<GlobalPool> kLp{
@@ -123,6 +154,7 @@ constexpr OpOf<GlobalPool> kLp{
     .read = read<How::lp>,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = lp_cases,
 };
 

@@ -75,6 +75,29 @@ Status reference(const MaxPool& a, Args& args) {
   return unsupported_type("MaxPool", args.in(0).type);
 }
 
+bool fits(const MaxPool& a, const Call& call) {
+  return (call.out.size() < 2 || !call.out[1].present()) && plane_fits(a.window, call);
+}
+size_t scratch(const MaxPool& a, const Call& call) {
+  return staged_floats(plane_shape(a.window, call.in[0].dims(), call.out[0].dims())) *
+         sizeof(float) * size_t(call.threads);
+}
+Status run(const MaxPool& a, Args& args) {
+  const View &x = args.in(0), &y = args.out();
+  const WindowAxes w = resolve(a.window, x.dims.subspan(2), y.dims.subspan(2), {});
+  const PoolShape shape = plane_shape(w);
+  const auto plane = SDX_PICK(max_pool_plane, args.isa);
+  args.pool->parallel(size_t(x.dims[0] * x.dims[1]), 1, [&](size_t begin, size_t end, int thread) {
+    auto* staged =
+        reinterpret_cast<float*>(args.scratch.data()) + size_t(thread) * staged_floats(shape);
+    for (size_t i = begin; i < end; ++i)
+      plane(shape, x.data<float>() + i * w.in, y.data<float>() + i * w.out, staged);
+  });
+  return ok();
+}
+constexpr Kernel<MaxPool> kKernels[] = {
+    {.name = "max_pool_f32", .fits = fits, .run = run, .scratch = scratch}};
+
 std::vector<Case> cases() {
   const Tensor x = Tensor::of<float>({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
   return {{.name = "opset1_pads_are_left_out",
@@ -112,6 +135,7 @@ constexpr OpOf<MaxPool> kMaxPool{
     .read = read,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = cases,
 };
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "kernel/window/pool_plane.h"
 #include "ops/pool/window.h"
 
 namespace sdx::ops {
@@ -26,6 +27,35 @@ inline Result<Fact> infer_pool(const Window& window, const Fact& x) {
     shape.push_back(std::move(size));
   }
   return Fact::tensor(x.type, std::move(shape));
+}
+
+// The kernels' view of at most three spatial axes: missing leading ones have size 1.
+inline PoolShape plane_shape(const WindowAxes& axes) {
+  PoolShape s;
+  for (size_t i = 0; i < axes.spatial; ++i) {
+    const WindowAxis& axis = axes.axis[i];
+    const size_t to = 3 - axes.spatial + i;
+    s.in[to] = size_t(axis.in);
+    s.out[to] = size_t(axis.out);
+    s.kernel[to] = size_t(axis.kernel);
+    s.stride[to] = size_t(axis.stride);
+    s.dilation[to] = size_t(axis.dilation);
+    s.pad[to] = size_t(axis.begin);
+  }
+  return s;
+}
+inline PoolShape plane_shape(const Window& window, std::span<const int64_t> x,
+                             std::span<const int64_t> y) {
+  return plane_shape(resolve(window, x.subspan(2), y.subspan(2), {}));
+}
+// Floats that a staged plane takes, in whole cache lines.
+inline size_t staged_floats(const PoolShape& s) { return (s.staged_size() + 15) / 16 * 16; }
+
+// Whether staging pays and fits: a few million floats per thread at most.
+inline bool plane_fits(const Window& window, const Call& call) {
+  if (call.in[0].type != DType::f32 || window.spatial > 3) return false;
+  return plane_shape(window, call.in[0].dims(), call.out[0].dims()).staged_size() <= size_t{1}
+                                                                                         << 24;
 }
 
 // a > b, where NaN is greater than all and +0 greater than -0.

@@ -4,6 +4,7 @@
 
 #include "kernel/lanes.h"
 #include "kernel/math/math.h"
+#include "kernel/rows/rows.h"
 #include "ops/list.h"
 #include "ops/pool/pool.h"
 #include "ops/reduction/reduced.h"
@@ -257,6 +258,107 @@ Status reference(const Reduce& a, Args& args) {
   return ok();
 }
 
+// Shapes that the kernels take: reduced elements that lie in contiguous runs, or one reduced axis
+// in front of contiguous kept elements.
+bool in_runs(const Reduced& r) { return r.gone_axes > 0 && r.gone[r.gone_axes - 1].step == 1; }
+bool in_columns(const Reduced& r) {
+  return r.gone_axes == 1 && r.kept_axes > 0 && r.kept[r.kept_axes - 1].step == 1;
+}
+bool fits(const Reduce& a, const Call& call) {
+  if (a.dynamic || call.in[0].type != DType::f32) return false;
+  const Dims dims = call.in[0].dims();
+  const Result<AxisSet> gone = axis_set(a, a.axes, dims.size());
+  if (!gone) return false;
+  const Reduced r = split_reduced(dims, [&](size_t i) { return (*gone)[i]; });
+  if (r.empty) return false;
+  return a.how == How::log_sum_exp ? in_runs(r) && r.gone_axes == 1 : in_runs(r) || in_columns(r);
+}
+
+Fold fold_of(How how) {
+  switch (how) {
+    case How::max:
+      return Fold::max;
+    case How::min:
+      return Fold::min;
+    case How::prod:
+      return Fold::prod;
+    case How::l1:
+      return Fold::sum_abs;
+    case How::l2:
+    case How::sum_square:
+      return Fold::sum_square;
+    default:
+      return Fold::sum;
+  }
+}
+float finish(How how, float x, size_t n) {
+  switch (how) {
+    case How::mean:
+      return store<float>(x / float(n));
+    case How::l2:
+      return store<float>(std::sqrt(x));
+    case How::log_sum:
+      return math::log(x);
+    default:
+      return store<float>(x);
+  }
+}
+
+void run_rows(const Reduce& a, const Reduced& r, const float* x, float* y, Args& args) {
+  const Fold fold = fold_of(a.how);
+  const auto begin_fold = SDX_PICK(fold_begin, args.isa);
+  const auto take = SDX_PICK(fold_take, args.isa);
+  const auto end_fold = SDX_PICK(fold_end, args.isa);
+  const auto exps = SDX_PICK(exp_sum, args.isa);
+  const size_t run = r.gone[r.gone_axes - 1].size;
+  args.pool->parallel(r.outputs, 1 + 4096 / (r.count + 1), [&](size_t begin, size_t end, int) {
+    alignas(64) float lanes[kFoldLanes];
+    for (size_t o = begin; o < end; ++o) {
+      const float* from = x + r.base(o);
+      if (a.how == How::log_sum_exp) {
+        begin_fold(Fold::max, lanes);
+        take(Fold::max, lanes, 0, from, run);
+        float m = end_fold(Fold::max, lanes);
+        if (std::isinf(m)) m = 0;
+        y[o] = store<float>(math::log(exps(from, run, m)) + m);
+        continue;
+      }
+      begin_fold(fold, lanes);
+      for (size_t i = 0; i < r.count; i += run) take(fold, lanes, i, from + r.offset(i), run);
+      y[o] = finish(a.how, end_fold(fold, lanes), r.count);
+    }
+  });
+}
+
+void run_columns(const Reduce& a, const Reduced& r, const float* x, float* y, Args& args) {
+  const Fold fold = fold_of(a.how);
+  const auto columns = SDX_PICK(fold_columns, args.isa);
+  // Columns are cut into pieces so that threads share them, however few outer rows there are.
+  const size_t width = r.kept[r.kept_axes - 1].size, piece = std::min<size_t>(width, 512);
+  const size_t pieces = (width + piece - 1) / piece;
+  args.pool->parallel(r.outputs / width * pieces, 1 + 4096 / (piece * r.count + 1),
+                      [&](size_t begin, size_t end, int) {
+                        for (size_t i = begin; i < end; ++i) {
+                          const size_t first = i % pieces * piece, o = i / pieces * width + first,
+                                       cols = std::min(piece, width - first);
+                          columns(fold, x + r.base(o), r.count, r.gone[0].step, cols, y + o);
+                          if (a.how == How::mean || a.how == How::l2 || a.how == How::log_sum) {
+                            for (size_t c = 0; c < cols; ++c)
+                              y[o + c] = finish(a.how, y[o + c], r.count);
+                          }
+                        }
+                      });
+}
+
+Status run(const Reduce& a, Args& args) {
+  SDX_ASSIGN(const Reduced r, split(a, args));
+  const auto* x = args.in(0).data<const float>();
+  auto* y = args.out().data<float>();
+  in_runs(r) ? run_rows(a, r, x, y, args) : run_columns(a, r, x, y, args);
+  return ok();
+}
+constexpr Kernel<Reduce> kKernels[] = {{.name = "reduce_f32", .fits = fits, .run = run}};
+
 const Tensor& sample() {
   static const Tensor x = Tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
   return x;
@@ -333,6 +435,7 @@ constexpr OpOf<Reduce> declare(std::string_view name, std::string_view doc,
           .read = read<kHow>,
           .infer = infer,
           .reference = reference,
+          .kernels = kKernels,
           .cases = cases};
 }
 

@@ -1,0 +1,297 @@
+#include "kernel/rows/rows.h"
+
+#include "kernel/math/math_isa.h"
+
+namespace sdx::SDX_ISA {
+namespace {
+
+SDX_INLINE F32x16 load_block(const float* p, size_t count, float fill = 0.0f) {
+  return count == 16 ? load(p) : load_n(p, count, fill);
+}
+SDX_INLINE void store_block(float* p, F32x16 a, size_t count) {
+  if (count == 16) {
+    store(p, a);
+  } else {
+    store_n(p, a, count);
+  }
+}
+// One loop with one copy of the body: the last block differs in how it is loaded and stored.
+template <class Body>
+SDX_INLINE void blocks(size_t n, Body body) {
+  for (size_t i = 0; i < n; i += 16) body(i, n - i < 16 ? n - i : 16);
+}
+SDX_INLINE float canonical(float x) { return lanes::canonical(one::F32(x)).v; }
+
+// How one element enters a lane, how two lanes join, and what changes nothing.
+template <Fold kFold>
+struct Folding {
+  static constexpr float kNone = kFold == Fold::prod  ? 1.0f
+                                 : kFold == Fold::max ? -__builtin_inff()
+                                 : kFold == Fold::min ? __builtin_inff()
+                                                      : 0.0f;
+  template <class F>
+  SDX_INLINE static F join(F a, F b) {
+    if constexpr (kFold == Fold::prod) return a * b;
+    if constexpr (kFold == Fold::max) return lanes::max(a, b);
+    if constexpr (kFold == Fold::min) return lanes::min(a, b);
+    if constexpr (kFold == Fold::sum || kFold == Fold::sum_abs || kFold == Fold::sum_square)
+      return a + b;
+  }
+  template <class F>
+  SDX_INLINE static F enter(F lane, F x) {
+    if constexpr (kFold == Fold::sum_abs) return lane + lanes::abs(x);
+    if constexpr (kFold == Fold::sum_square) return lane + x * x;
+    return join(lane, x);
+  }
+};
+
+template <Fold kFold>
+void take(float* lane, size_t taken, const float* x, size_t n) {
+  using F = Folding<kFold>;
+  // Up to the next multiple of 16 one by one, then whole vectors.
+  size_t i = 0;
+  for (size_t j = taken % 16; j != 0 && j < 16 && i < n; ++j, ++i) {
+    lane[j] = F::enter(one::F32(lane[j]), one::F32(x[i])).v;
+  }
+  F32x16 all = load(lane);
+  blocks(n - i, [&](size_t at, size_t count) {
+    all = F::enter(all, load_block(x + i + at, count, F::kNone));
+  });
+  store(lane, all);
+}
+
+template <Fold kFold>
+float end(const float* lane) {
+  return canonical(tree(load(lane), [](float a, float b) {
+    return Folding<kFold>::join(one::F32(a), one::F32(b)).v;
+  }));
+}
+
+constexpr size_t kColumns = 64;  // whose sixteen lanes stay in the first cache
+
+template <Fold kFold>
+void columns(const float* x, size_t n, size_t step, size_t cols, float* y) {
+  using F = Folding<kFold>;
+  // Lanes that take no element change nothing, so short sums need fewer.
+  size_t lanes_used = 1;
+  while (lanes_used < 16 && lanes_used < n) lanes_used *= 2;
+  alignas(64) float lane[16][kColumns];
+  for (size_t first = 0; first < cols; first += kColumns) {
+    const size_t width = cols - first < kColumns ? cols - first : kColumns;
+    for (size_t j = 0; j < lanes_used; ++j)
+      blocks(width, [&](size_t c, size_t) { store(lane[j] + c, F32x16(F::kNone)); });
+    for (size_t i = 0; i < n; ++i) {
+      const float* row = x + i * step + first;
+      float* to = lane[i % 16];
+      blocks(width, [&](size_t c, size_t count) {
+        store(to + c, F::enter(load(to + c), load_block(row + c, count, F::kNone)));
+      });
+    }
+    for (size_t half = lanes_used / 2; half > 0; half /= 2) {
+      for (size_t j = 0; j < half; ++j) {
+        blocks(width, [&](size_t c, size_t) {
+          store(lane[j] + c, F::join(load(lane[j] + c), load(lane[j + half] + c)));
+        });
+      }
+    }
+    blocks(width, [&](size_t c, size_t count) {
+      store_block(y + first + c, lanes::canonical(load(lane[0] + c)), count);
+    });
+  }
+}
+
+}  // namespace
+
+#define SDX_FOLDS(call)                            \
+  switch (fold) {                                  \
+    case Fold::sum:                                \
+      return call<Fold::sum> SDX_FOLD_ARGS;        \
+    case Fold::sum_abs:                            \
+      return call<Fold::sum_abs> SDX_FOLD_ARGS;    \
+    case Fold::sum_square:                         \
+      return call<Fold::sum_square> SDX_FOLD_ARGS; \
+    case Fold::prod:                               \
+      return call<Fold::prod> SDX_FOLD_ARGS;       \
+    case Fold::max:                                \
+      return call<Fold::max> SDX_FOLD_ARGS;        \
+    case Fold::min:                                \
+      return call<Fold::min> SDX_FOLD_ARGS;        \
+  }
+
+void fold_begin(Fold fold, float* lane) {
+  const float none = fold == Fold::prod  ? 1.0f
+                     : fold == Fold::max ? -__builtin_inff()
+                     : fold == Fold::min ? __builtin_inff()
+                                         : 0.0f;
+  store(lane, F32x16(none));
+}
+#define SDX_FOLD_ARGS (lane, taken, x, n)
+void fold_take(Fold fold, float* lane, size_t taken, const float* x, size_t n) { SDX_FOLDS(take) }
+#undef SDX_FOLD_ARGS
+#define SDX_FOLD_ARGS (lane)
+float fold_end(Fold fold, const float* lane) {
+  SDX_FOLDS(end)
+  return 0;
+}
+#undef SDX_FOLD_ARGS
+#define SDX_FOLD_ARGS (x, n, step, cols, y)
+void fold_columns(Fold fold, const float* x, size_t n, size_t step, size_t cols, float* y) {
+  SDX_FOLDS(columns)
+}
+#undef SDX_FOLD_ARGS
+#undef SDX_FOLDS
+
+namespace {
+
+// The greatest element; NaN if one is NaN.
+SDX_INLINE float max_of(const float* x, size_t n) {
+  F32x16 most(-__builtin_inff());
+  blocks(n, [&](size_t i, size_t count) {
+    most = lanes::max(most, load_block(x + i, count, -__builtin_inff()));
+  });
+  return max(most);
+}
+
+}  // namespace
+
+// Elements behind the end are -inf: exp gives +0, which changes no sum, unless m is infinite or
+// NaN, and then the sum is NaN or m is +inf anyway.
+float exp_sum(const float* x, size_t n, float m) {
+  F32x16 total(0.0f);
+  blocks(n, [&](size_t i, size_t count) {
+    total = total + lanes::exp(load_block(x + i, count, -__builtin_inff()) - F32x16(m));
+  });
+  return canonical(sum(total));
+}
+
+void softmax_row(bool log, const float* x, float* y, size_t n) {
+  const float m = max_of(x, n);
+  if (log) {
+    const F32x16 shift = lanes::log(F32x16(exp_sum(x, n, m)));
+    blocks(n, [&](size_t i, size_t count) {
+      store_block(y + i, lanes::canonical((load_block(x + i, count) - F32x16(m)) - shift), count);
+    });
+    return;
+  }
+  F32x16 total(0.0f);
+  blocks(n, [&](size_t i, size_t count) {
+    const F32x16 e = lanes::exp(load_block(x + i, count, -__builtin_inff()) - F32x16(m));
+    total = total + e;
+    store_block(y + i, e, count);
+  });
+  const F32x16 s(sum(total));
+  blocks(n, [&](size_t i, size_t count) {
+    store_block(y + i, lanes::canonical(load_block(y + i, count) / s), count);
+  });
+}
+
+void softmax_columns(bool log, const float* x, float* y, size_t n, size_t step, size_t cols) {
+  blocks(cols, [&](size_t c, size_t count) {
+    F32x16 m(-__builtin_inff());
+    for (size_t i = 0; i < n; ++i) m = lanes::max(m, load_block(x + i * step + c, count));
+    alignas(64) float lane[16][16];
+    for (size_t j = 0; j < 16; ++j) store(lane[j], F32x16(0.0f));
+    for (size_t i = 0; i < n; ++i) {
+      const F32x16 e = lanes::exp(load_block(x + i * step + c, count) - m);
+      store(lane[i % 16], load(lane[i % 16]) + e);
+      if (!log) store_block(y + i * step + c, e, count);
+    }
+    for (size_t half = 8; half > 0; half /= 2) {
+      for (size_t j = 0; j < half; ++j) store(lane[j], load(lane[j]) + load(lane[j + half]));
+    }
+    const F32x16 s = log ? lanes::log(load(lane[0])) : load(lane[0]);
+    for (size_t i = 0; i < n; ++i) {
+      float* to = y + i * step + c;
+      const F32x16 v =
+          log ? (load_block(x + i * step + c, count) - m) - s : load_block(to, count) / s;
+      store_block(to, lanes::canonical(v), count);
+    }
+  });
+}
+
+void moments(const float* x, size_t n, float epsilon, float* mean, float* inv) {
+  F32x16 total(0.0f), squares(0.0f);
+  blocks(n, [&](size_t i, size_t count) { total = total + load_block(x + i, count); });
+  *mean = sum(total) / float(n);
+  const F32x16 m(*mean);
+  size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    const F32x16 d = load(x + i) - m;
+    squares = squares + d * d;
+  }
+  if (i < n) {
+    // Lanes behind the end must add +0.
+    float square[16];
+    const F32x16 d = load_block(x + i, n - i) - m;
+    store(square, d * d);
+    squares = squares + load_n(square, n - i);
+  }
+  *inv = 1.0f / __builtin_sqrtf(sum(squares) / float(n) + epsilon);
+}
+
+float inverse_rms(const float* x, size_t n, float epsilon) {
+  F32x16 squares(0.0f);
+  blocks(n, [&](size_t i, size_t count) {
+    const F32x16 v = load_block(x + i, count);
+    squares = squares + v * v;
+  });
+  return 1.0f / __builtin_sqrtf(sum(squares) / float(n) + epsilon);
+}
+
+void normalize_row(const float* x, float* y, size_t n, float mean, float inv, const float* scale,
+                   const float* bias) {
+  blocks(n, [&](size_t i, size_t count) {
+    F32x16 v =
+        ((load_block(x + i, count) - F32x16(mean)) * F32x16(inv)) * load_block(scale + i, count);
+    if (bias != nullptr) v = v + load_block(bias + i, count);
+    store_block(y + i, lanes::canonical(v), count);
+  });
+}
+
+void normalize_plane(const float* x, float* y, size_t n, float mean, float inv, float scale,
+                     float bias) {
+  blocks(n, [&](size_t i, size_t count) {
+    const F32x16 v =
+        ((load_block(x + i, count) - F32x16(mean)) * F32x16(inv)) * F32x16(scale) + F32x16(bias);
+    store_block(y + i, lanes::canonical(v), count);
+  });
+}
+
+void scale_row(const float* x, float* y, size_t n, float inv, const float* scale) {
+  blocks(n, [&](size_t i, size_t count) {
+    const F32x16 v = (load_block(x + i, count) * F32x16(inv)) * load_block(scale + i, count);
+    store_block(y + i, lanes::canonical(v), count);
+  });
+}
+
+void shift_plane(const float* x, float* y, size_t n, float mean, float scale, float bias) {
+  blocks(n, [&](size_t i, size_t count) {
+    const F32x16 v = (load_block(x + i, count) - F32x16(mean)) * F32x16(scale) + F32x16(bias);
+    store_block(y + i, lanes::canonical(v), count);
+  });
+}
+
+void shift_row(const float* x, float* y, size_t n, const float* mean, const float* scale,
+               const float* bias) {
+  blocks(n, [&](size_t i, size_t count) {
+    const F32x16 d = load_block(x + i, count) - load_block(mean + i, count);
+    store_block(y + i,
+                lanes::canonical(d * load_block(scale + i, count) + load_block(bias + i, count)),
+                count);
+  });
+}
+
+void lrn_row(const float* x, float* y, size_t n, const float* first, size_t channels, size_t step,
+             float bias, float factor, float beta) {
+  blocks(n, [&](size_t i, size_t count) {
+    F32x16 squares(0.0f);
+    for (size_t c = 0; c < channels; ++c) {
+      const F32x16 v = load_block(first + c * step + i, count);
+      squares = squares + v * v;
+    }
+    const F32x16 below = lanes::pow(F32x16(bias) + F32x16(factor) * squares, F32x16(beta));
+    store_block(y + i, lanes::canonical(load_block(x + i, count) / below), count);
+  });
+}
+
+}  // namespace sdx::SDX_ISA

@@ -1,0 +1,281 @@
+// ConvTranspose.
+#include "kernel/conv/conv_transpose.h"
+
+#include <cmath>
+
+#include "ops/conv/conv.h"
+#include "ops/list.h"
+
+namespace sdx::ops {
+namespace {
+
+struct ConvTranspose {
+  Window window;
+  int64_t group;
+  std::vector<int64_t> output_padding;
+  std::vector<int64_t> output_shape;  // spatial; empty: from the padding
+  bool extra_first;  // an odd element of padding that output_shape implies goes to the beginning
+};
+
+constexpr Version kHistory[] = {
+    {1,
+     "(X: T, W: T, B?: T) -> (Y: T) {auto_pad: string = \"NOTSET\", dilations: ints, group: int = "
+     "1, kernel_shape: ints, "
+     "output_padding: ints, output_shape: ints, pads: ints, strides: ints} T in floats"},
+    {11, ""},
+    {22, "T += bf16"},
+};
+
+Result<std::vector<int64_t>> spatial_sizes(const Node& node, std::string_view name,
+                                           size_t spatial) {
+  std::vector<int64_t> sizes = node.ints_or_empty(name);
+  // Some exporters write batch and channels as well.
+  if (name == "output_shape" && sizes.size() == spatial + 2)
+    sizes.erase(sizes.begin(), sizes.begin() + 2);
+  if (!sizes.empty() && sizes.size() != spatial) {
+    return fail("SDX-T0330", "{} has {} values, expected {}", name, sizes.size(), spatial);
+  }
+  for (const int64_t x : sizes) {
+    if (x < 0 || x > (int64_t{1} << 30))
+      return fail("SDX-T0331", "{} holds {}, expected 0 to 2^30", name, x);
+  }
+  return sizes;
+}
+
+Result<ConvTranspose> read(const Node& node, const Facts& in) {
+  ConvTranspose a;
+  SDX_ASSIGN(a.window, read_conv_window(node, in));
+  a.group = node.i("group");
+  if (a.group < 1) return fail("SDX-T0320", "group is {}, expected at least 1", a.group);
+  SDX_ASSIGN(a.output_padding, spatial_sizes(node, "output_padding", a.window.spatial));
+  SDX_ASSIGN(a.output_shape, spatial_sizes(node, "output_shape", a.window.spatial));
+  a.output_padding.resize(a.window.spatial, 0);
+  // The first version's text says it the other way round than later ones; everybody implements the
+  // later text.
+  a.extra_first = a.window.pad != Window::Pad::same_upper;
+  return a;
+}
+
+bool same(const ConvTranspose& a) {
+  return a.window.pad == Window::Pad::same_upper || a.window.pad == Window::Pad::same_lower;
+}
+
+// All positions that the input reaches along axis i.
+Dim full_size(const ConvTranspose& a, size_t i, const Dim& in, const Dim& kernel) {
+  return (in - Dim(1)) * Dim(a.window.strides[i]) + (kernel - Dim(1)) * Dim(a.window.dilations[i]) +
+         Dim(1 + a.output_padding[i]);
+}
+
+Result<Facts> infer(const ConvTranspose& a, const Facts& in) {
+  const Window& w = a.window;
+  SDX_TRY(check_conv_shapes(w, in, Dim(a.group), 0));
+  Shape shape(w.spatial + 2, Dim::unknown());
+  if (in[0].has_rank()) shape[0] = in[0].dim(0);
+  if (in[1].has_rank()) {
+    shape[1] = in[1].dim(1) * Dim(a.group);
+    if (in[1].dim(0).is_const() && in[1].dim(0).value() % a.group != 0) {
+      return fail("SDX-T0323", "{} input channels do not divide into {} groups",
+                  in[1].dim(0).text(), a.group);
+    }
+  }
+  for (size_t i = 0; i < w.spatial; ++i) {
+    if (!a.output_shape.empty()) {
+      shape[i + 2] = Dim(a.output_shape[i]);
+    } else if (in[0].has_rank() && same(a)) {
+      shape[i + 2] = in[0].dim(i + 2) * Dim(w.strides[i]);
+    } else if (in[0].has_rank() && (in[1].has_rank() || !w.kernel.empty())) {
+      const Dim kernel = w.kernel.empty() ? in[1].dim(i + 2) : Dim(w.kernel[i]);
+      shape[i + 2] = full_size(a, i, in[0].dim(i + 2), kernel) - Dim(w.begin[i] + w.end[i]);
+    }
+    if (shape[i + 2].is_const() && shape[i + 2].value() < 0) {
+      return fail("SDX-T0334", "spatial axis {}: padding leaves {} elements", i,
+                  shape[i + 2].text());
+    }
+  }
+  return Facts{Fact::tensor(in[0].type, std::move(shape))};
+}
+
+// Axes as of the convolution that this transposes: `in` and `out` are ConvTranspose's own input and
+// output.
+WindowAxes axes_of(const ConvTranspose& a, std::span<const int64_t> x, std::span<const int64_t> w,
+                   std::span<const int64_t> y) {
+  Window given = a.window;
+  given.pad = Window::Pad::given;
+  WindowAxes axes = resolve(given, x.subspan(2), y.subspan(2), w.subspan(2));
+  if (!same(a) && a.output_shape.empty()) return axes;
+  for (size_t i = 0; i < axes.spatial; ++i) {
+    WindowAxis& axis = axes.axis[i];
+    const int64_t total =
+        std::max<int64_t>(0, full_size(a, i, axis.in, axis.kernel).value() - axis.out);
+    axis.begin = a.extra_first ? total - total / 2 : total / 2;
+    axis.end = total - axis.begin;
+  }
+  return axes;
+}
+
+// Output o of an axis meets kernel position k at input (o + begin - k * dilation) / stride, if that
+// is an integer inside of the input. y = one chain of fma from +0 over what meets, in the order
+// (channel / 16, tap, channel % 16); there is no padding to take part. The bias is added with a
+// rounding of its own.
+int64_t met_by(const WindowAxes& axes, const Position& out, size_t tap) {
+  const Position k = position_of(tap, axes.spatial, [&](size_t i) { return axes.axis[i].kernel; });
+  int64_t index = 0;
+  for (size_t i = 0; i < axes.spatial; ++i) {
+    const WindowAxis& axis = axes.axis[i];
+    const int64_t reach = out[i] + axis.begin - k[i] * axis.dilation;
+    if (reach < 0 || reach % axis.stride != 0 || reach / axis.stride >= axis.in) return -1;
+    index = index * axis.in + reach / axis.stride;
+  }
+  return index;
+}
+
+template <class T>
+void convolve(const ConvTranspose& a, Args& args) {
+  using C = Compute<T>;
+  const View &x = args.in(0), &w = args.in(1), &y = args.out();
+  const WindowAxes axes = axes_of(a, x.dims, w.dims, y.dims);
+  const size_t batch = size_t(x.dims[0]), channels = size_t(x.dims[1]),
+               out_group = size_t(w.dims[1]);
+  const size_t in_group = channels / size_t(a.group), out_channels = out_group * size_t(a.group);
+  T* to = y.data<T>();
+  for (size_t n = 0; n < batch; ++n) {
+    for (size_t o = 0; o < out_channels; ++o) {
+      const size_t first = o / out_group * in_group;
+      for (size_t at = 0; at < axes.out; ++at) {
+        const Position p =
+            position_of(at, axes.spatial, [&](size_t i) { return axes.axis[i].out; });
+        C acc = 0;
+        for (size_t block = 0; block < in_group; block += kConvChannels) {
+          for (size_t tap = 0; tap < axes.taps; ++tap) {
+            const int64_t index = met_by(axes, p, tap);
+            for (size_t c = block; index >= 0 && c < std::min(in_group, block + kConvChannels);
+                 ++c) {
+              const T value = x.data<T>()[(n * channels + first + c) * axes.in + size_t(index)];
+              const T weight =
+                  w.data<T>()[((first + c) * out_group + o % out_group) * axes.taps + tap];
+              acc = std::fma(load(weight), load(value), acc);
+            }
+          }
+        }
+        if (args.has(2)) acc = acc + load(args.in(2).data<T>()[o]);
+        *to++ = store<T>(acc);
+      }
+    }
+  }
+}
+
+Status reference(const ConvTranspose& a, Args& args) {
+  visit_floats(args.in(0).type, [&]<class T>() { convolve<T>(a, args); });
+  return ok();
+}
+
+ConvShape kernel_shape(const ConvTranspose& a, std::span<const int64_t> x,
+                       std::span<const int64_t> w, std::span<const int64_t> y) {
+  ConvShape s = kernel_shape(axes_of(a, x, w, y));
+  s.batch = size_t(x[0]);
+  s.groups = size_t(a.group);
+  s.in_channels = size_t(x[1]);
+  s.out_channels = size_t(y[1]);
+  return s;
+}
+ConvShape kernel_shape(const ConvTranspose& a, const Call& call) {
+  return kernel_shape(a, call.in[0].dims(), call.in[1].dims(), call.out[0].dims());
+}
+
+bool fits(const ConvTranspose& a, const Call& call) {
+  return call.in[0].type == DType::f32 && a.window.spatial <= 3 && conv_has_work(call);
+}
+bool fits_packed(const ConvTranspose& a, const Call& call) {
+  return fits(a, call) && call.in[1].value != nullptr;
+}
+
+size_t scratch(const ConvTranspose& a, const Call& call) {
+  return conv_transpose_packed_size(kernel_shape(a, call)) * sizeof(float);
+}
+std::shared_ptr<const void> pack(const ConvTranspose& a, const Call& call, Pool& pool) {
+  const ConvShape s = kernel_shape(a, call);
+  std::shared_ptr<void> packed = allocate_aligned(conv_transpose_packed_size(s) * sizeof(float));
+  conv_transpose_pack_weights(s, call.in[1].value->data<float>(), static_cast<float*>(packed.get()),
+                              pool);
+  return packed;
+}
+
+Status run(const ConvTranspose& a, Args& args) {
+  ConvArgs c;
+  c.shape = kernel_shape(a, args.in(0).dims, args.in(1).dims, args.out().dims);
+  c.x = args.in(0).data<float>();
+  c.bias = args.has(2) ? args.in(2).data<float>() : nullptr;
+  c.y = args.out().data<float>();
+  c.weights = static_cast<const float*>(args.packed);
+  if (c.weights == nullptr) {
+    auto* packed = reinterpret_cast<float*>(args.scratch.data());
+    conv_transpose_pack_weights(c.shape, args.in(1).data<float>(), packed, *args.pool);
+    c.weights = packed;
+  }
+  sdx::conv_transpose(c, *args.pool);
+  return ok();
+}
+
+constexpr Kernel<ConvTranspose> kKernels[] = {
+    {.name = "conv_transpose_f32_packed",
+     .fits = fits_packed,
+     .run = run,
+     .pack = pack,
+     .packs = 1u << 1},
+    {.name = "conv_transpose_f32", .fits = fits, .run = run, .scratch = scratch},
+};
+
+uint64_t multiply_adds(const ConvTranspose&, const Call& call) {
+  uint64_t count = 1;
+  for (const int64_t d : call.in[0].dims()) count *= uint64_t(d);
+  const Dims w = call.in[1].dims();
+  for (size_t i = 1; i < w.size(); ++i) count *= uint64_t(w[i]);
+  return count;
+}
+
+std::vector<Case> cases() {
+  const Tensor x = Tensor::of<float>({1, 1, 2}, {1, 10}),
+               w = Tensor::of<float>({1, 1, 3}, {1, 2, 3});
+  const std::vector<int64_t> two{2};
+  return {{.name = "opset1_overlaps_add",
+           .opset = 1,
+           .attrs = {},
+           .inputs = {x, w, Tensor::of<float>({1}, {.5f})},
+           .expected = {Tensor::of<float>({1, 1, 4}, {1.5f, 12.5f, 23.5f, 30.5f})}},
+          {.name = "output_shape_beyond_the_reach_is_zero",
+           .opset = 11,
+           .attrs = {{"strides", two}, {"output_shape", std::vector<int64_t>{6}}},
+           .inputs = {x, w},
+           .expected = {Tensor::of<float>({1, 1, 6}, {1, 2, 13, 20, 30, 0})}},
+          {.name = "same_upper_cuts_the_end",
+           .opset = 11,
+           .attrs = {{"strides", two}, {"auto_pad", std::string("SAME_UPPER")}},
+           .inputs = {x, w},
+           .expected = {Tensor::of<float>({1, 1, 4}, {1, 2, 13, 20})}},
+          {.name = "two_groups_with_dilation",
+           .opset = 11,
+           .attrs = {{"group", int64_t{2}}, {"dilations", two}},
+           .inputs = {Tensor::of<float>({1, 2, 2}, {1, 2, 3, 4}),
+                      Tensor::of<float>({2, 1, 2}, {1, 10, 2, 20})},
+           .expected = {Tensor::of<float>({1, 2, 4}, {1, 2, 10, 20, 6, 8, 60, 80})}}};
+}
+
+constexpr OpOf<ConvTranspose> kConvTranspose{
+    .name = "ConvTranspose",
+    .doc =
+        "The transpose of a convolution: each input element adds the kernel, times itself, to the "
+        "output.",
+    .history = kHistory,
+    .read = read,
+    .infer = infer,
+    .reference = reference,
+    .kernels = kKernels,
+    .cases = cases,
+    .multiply_adds = multiply_adds,
+};
+
+}  // namespace
+
+const Op conv_transpose = erase<kConvTranspose>();
+
+}  // namespace sdx::ops
