@@ -6,6 +6,8 @@
 
 #include "ops/conv/conv.h"
 #include "ops/list.h"
+#include "ops/noise.h"
+#include "ops/widened.h"
 
 namespace sdx::ops {
 namespace {
@@ -42,6 +44,7 @@ Result<Facts> infer(const Conv& a, const Facts& in) {
                   a.group);
     }
   }
+  SDX_TRY(check_conv_bias(in, 2, shape[1]));
   for (size_t i = 0; in[0].has_rank() && i < a.window.spatial; ++i) {
     if (a.window.kernel.empty() && !in[1].has_rank()) continue;
     const Dim kernel = a.window.kernel.empty() ? in[1].dim(i + 2) : Dim(a.window.kernel[i]);
@@ -148,15 +151,15 @@ Status run(const Conv& a, Args& args) {
   return ok();
 }
 
-constexpr Kernel<Conv> kKernels[] = {
-    {.name = "conv_f32_packed",
-     .fits = fits_packed,
-     .run = run,
-     .scratch = scratch_packed,
-     .pack = pack,
-     .packs = 1u << 1},
-    {.name = "conv_f32", .fits = fits, .run = run, .scratch = scratch},
-};
+constexpr Kernel<Conv> kPacked = {.name = "conv_f32_packed",
+                                  .fits = fits_packed,
+                                  .run = run,
+                                  .scratch = scratch_packed,
+                                  .pack = pack,
+                                  .packs = 1u << 1};
+constexpr Kernel<Conv> kPlain = {.name = "conv_f32", .fits = fits, .run = run, .scratch = scratch};
+constexpr Kernel<Conv> kKernels[] = {kPacked, kPlain, widened<kPacked>("conv_f16_packed"),
+                                     widened<kPlain>("conv_f16")};
 
 uint64_t multiply_adds(const Conv&, const Call& call) {
   uint64_t count = 1;
@@ -191,7 +194,29 @@ std::vector<Case> cases() {
        .opset = 11,
        .attrs = {},
        .inputs = {Tensor::of<double>({1, 1, 3}, {1, 2, 3}), Tensor::of<double>({1, 1, 2}, {1, 10})},
-       .expected = {Tensor::of<double>({1, 1, 2}, {21, 32})}}};
+       .expected = {Tensor::of<double>({1, 1, 2}, {21, 32})}},
+      {.name = "padded_with_stride",
+       .opset = 11,
+       .attrs = {{"pads", std::vector<int64_t>{1, 2, 1, 0}},
+                 {"strides", std::vector<int64_t>{2, 3}}},
+       .inputs = {noise({2, 19, 13, 17}), noise({21, 19, 3, 4}, 2), noise({21}, 3)}},
+      {.name = "depthwise",
+       .opset = 11,
+       .attrs = {{"group", int64_t{6}}, {"pads", std::vector<int64_t>{1, 1, 1, 1}}},
+       .inputs = {noise({1, 6, 9, 20}), noise({6, 1, 3, 3}, 2)}},
+      {.name = "three_dimensions_with_dilation",
+       .opset = 11,
+       .attrs = {{"dilations", std::vector<int64_t>{1, 2, 2}}},
+       .inputs = {noise({1, 3, 4, 7, 8}), noise({5, 3, 2, 3, 2}, 2)}},
+      {.name = "pointwise",
+       .opset = 11,
+       .attrs = {},
+       .inputs = {noise({1, 40, 5, 7}), noise({33, 40, 1, 1}, 2), noise({33}, 3)}},
+      {.name = "halves",
+       .opset = 11,
+       .attrs = {},
+       .inputs = {noise(DType::f16, {1, 20, 5, 7}), noise(DType::f16, {9, 20, 3, 3}, 2),
+                  noise(DType::f16, {9}, 3)}}};
 }
 
 constexpr OpOf<Conv> kConv{

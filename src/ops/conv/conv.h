@@ -55,6 +55,15 @@ inline Status check_conv_shapes(const Window& window, const Facts& in, const Dim
   return ok();
 }
 
+// One bias per output channel.
+inline Status check_conv_bias(const Facts& in, size_t i, const Dim& channels) {
+  if (i >= in.size() || !in[i].present() || !in[i].has_rank() || !channels.is_const()) return ok();
+  const Dim size = product(*in[i].shape);
+  if (!size.is_const() || size == channels) return ok();
+  return fail("SDX-T0325", "the bias has shape {}, expected [{}]", to_string(*in[i].shape),
+              channels.text());
+}
+
 // The kernels' view of at most three spatial axes, without batch and channels: missing leading axes
 // have size 1.
 inline ConvShape kernel_shape(const WindowAxes& axes) {

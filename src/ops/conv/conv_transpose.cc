@@ -5,6 +5,8 @@
 
 #include "ops/conv/conv.h"
 #include "ops/list.h"
+#include "ops/noise.h"
+#include "ops/widened.h"
 
 namespace sdx::ops {
 namespace {
@@ -78,6 +80,7 @@ Result<Facts> infer(const ConvTranspose& a, const Facts& in) {
                   in[1].dim(0).text(), a.group);
     }
   }
+  SDX_TRY(check_conv_bias(in, 2, shape[1]));
   for (size_t i = 0; i < w.spatial; ++i) {
     if (!a.output_shape.empty()) {
       shape[i + 2] = Dim(a.output_shape[i]);
@@ -99,9 +102,7 @@ Result<Facts> infer(const ConvTranspose& a, const Facts& in) {
 // output.
 WindowAxes axes_of(const ConvTranspose& a, std::span<const int64_t> x, std::span<const int64_t> w,
                    std::span<const int64_t> y) {
-  Window given = a.window;
-  given.pad = Window::Pad::given;
-  WindowAxes axes = resolve(given, x.subspan(2), y.subspan(2), w.subspan(2));
+  WindowAxes axes = resolve(a.window, x.subspan(2), y.subspan(2), w.subspan(2));
   if (!same(a) && a.output_shape.empty()) return axes;
   for (size_t i = 0; i < axes.spatial; ++i) {
     WindowAxis& axis = axes.axis[i];
@@ -216,14 +217,16 @@ Status run(const ConvTranspose& a, Args& args) {
   return ok();
 }
 
-constexpr Kernel<ConvTranspose> kKernels[] = {
-    {.name = "conv_transpose_f32_packed",
-     .fits = fits_packed,
-     .run = run,
-     .pack = pack,
-     .packs = 1u << 1},
-    {.name = "conv_transpose_f32", .fits = fits, .run = run, .scratch = scratch},
-};
+constexpr Kernel<ConvTranspose> kPacked = {.name = "conv_transpose_f32_packed",
+                                           .fits = fits_packed,
+                                           .run = run,
+                                           .pack = pack,
+                                           .packs = 1u << 1};
+constexpr Kernel<ConvTranspose> kPlain = {
+    .name = "conv_transpose_f32", .fits = fits, .run = run, .scratch = scratch};
+constexpr Kernel<ConvTranspose> kKernels[] = {kPacked, kPlain,
+                                              widened<kPacked>("conv_transpose_f16_packed"),
+                                              widened<kPlain>("conv_transpose_f16")};
 
 uint64_t multiply_adds(const ConvTranspose&, const Call& call) {
   uint64_t count = 1;
@@ -257,7 +260,17 @@ std::vector<Case> cases() {
            .attrs = {{"group", int64_t{2}}, {"dilations", two}},
            .inputs = {Tensor::of<float>({1, 2, 2}, {1, 2, 3, 4}),
                       Tensor::of<float>({2, 1, 2}, {1, 10, 2, 20})},
-           .expected = {Tensor::of<float>({1, 2, 4}, {1, 2, 10, 20, 6, 8, 60, 80})}}};
+           .expected = {Tensor::of<float>({1, 2, 4}, {1, 2, 10, 20, 6, 8, 60, 80})}},
+          {.name = "padded_with_stride",
+           .opset = 11,
+           .attrs = {{"pads", std::vector<int64_t>{1, 0, 1, 2}},
+                     {"strides", std::vector<int64_t>{2, 3}},
+                     {"output_padding", std::vector<int64_t>{1, 1}}},
+           .inputs = {noise({2, 19, 5, 7}), noise({19, 21, 3, 4}, 2), noise({21}, 3)}},
+          {.name = "three_dimensions_in_groups",
+           .opset = 11,
+           .attrs = {{"group", int64_t{2}}},
+           .inputs = {noise({1, 4, 3, 4, 5}), noise({4, 3, 2, 2, 3}, 2)}}};
 }
 
 constexpr OpOf<ConvTranspose> kConvTranspose{

@@ -45,6 +45,7 @@ Result<Facts> infer(const DeformConv& a, const Facts& in) {
                   a.group);
     }
   }
+  SDX_TRY(check_conv_bias(in, 3, shape[1]));
   Dim taps = 1;
   for (size_t i = 0; in[0].has_rank() && i < a.window.spatial; ++i) {
     if (a.window.kernel.empty() && !in[1].has_rank()) continue;

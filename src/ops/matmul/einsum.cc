@@ -1,11 +1,15 @@
 // Einsum.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
+#include "kernel/gemm/gemm.h"
 #include "kernel/lanes.h"
 #include "ops/common.h"
 #include "ops/list.h"
+#include "ops/noise.h"
+#include "ops/widened.h"
 
 namespace sdx::ops {
 namespace {
@@ -205,6 +209,166 @@ Status reference(const Einsum& a, Args& args) {
   return unsupported_type("Einsum", args.in(0).type);
 }
 
+// Two operands as a batch of matrix products: every label is in the batch (both operands and the
+// output), a row (first operand and output), a column (second and output) or summed (both
+// operands). Labels keep their numbers' order within each group, so the chain over the summed ones
+// is the reference's.
+struct Product {
+  static constexpr size_t kMostLabels = 16;
+  struct Axis {
+    size_t size = 1, a = 0, b = 0, y = 0;  // and its steps in the operands and the output
+  };
+  std::array<Axis, kMostLabels> batch{}, row{}, col{}, sum{};
+  size_t batches = 0, rows = 0, cols = 0, sums = 0;  // axes
+  size_t count = 1, m = 1, n = 1, k = 1;             // sizes
+
+  size_t a_floats() const { return (count * m * k + 15) / 16 * 16; }
+  size_t b_floats() const { return (count * k * n + 15) / 16 * 16; }
+  size_t y_floats() const { return (count * m * n + 15) / 16 * 16; }
+  GemmArgs gemm_args() const {
+    GemmArgs g;
+    g.m = m;
+    g.n = n;
+    g.k = k;
+    g.lda = k;
+    g.ldb = g.ldc = n;
+    g.batch = count;
+    g.a_batch = m * k;
+    g.b_batch = k * n;
+    g.c_batch = m * n;
+    return g;
+  }
+};
+
+std::optional<Product> product_of(const Einsum& a, std::span<const int64_t> x,
+                                  std::span<const int64_t> y) {
+  if (a.terms.size() != 2 || a.labels > Product::kMostLabels) return std::nullopt;
+  std::array<Product::Axis, Product::kMostLabels> axes{};
+  std::array<bool, Product::kMostLabels> in_a{}, in_b{};
+  const auto walk = [&](const std::vector<size_t>& term, std::span<const int64_t> dims, auto& seen,
+                        size_t Product::Axis::*step) {
+    size_t at = 1;
+    for (size_t i = dims.size(); i-- > 0;) {
+      const size_t label = term[i], size = size_t(dims[i]);
+      if (seen[label] || size == 0 || (axes[label].size != 1 && axes[label].size != size))
+        return false;
+      seen[label] = true;
+      axes[label].size = size;
+      axes[label].*step = at;
+      at *= size;
+    }
+    return true;
+  };
+  if (!walk(a.terms[0], x, in_a, &Product::Axis::a) ||
+      !walk(a.terms[1], y, in_b, &Product::Axis::b))
+    return std::nullopt;
+  // A size of 1 against a larger one broadcasts: left to the reference.
+  for (size_t t = 0; t < 2; ++t) {
+    for (size_t i = 0; i < a.terms[t].size(); ++i) {
+      if (size_t((t == 0 ? x : y)[i]) != axes[a.terms[t][i]].size) return std::nullopt;
+    }
+  }
+  size_t step = 1;
+  for (size_t l = a.outputs; l-- > 0;) {
+    axes[l].y = step;
+    step *= axes[l].size;
+  }
+  Product p;
+  for (size_t l = 0; l < a.labels; ++l) {
+    const bool out = l < a.outputs;
+    if (in_a[l] && in_b[l]) {
+      (out ? p.batch[p.batches++] : p.sum[p.sums++]) = axes[l];
+      (out ? p.count : p.k) *= axes[l].size;
+    } else if (out && in_a[l]) {
+      p.row[p.rows++] = axes[l];
+      p.m *= axes[l].size;
+    } else if (out && in_b[l]) {
+      p.col[p.cols++] = axes[l];
+      p.n *= axes[l].size;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return p;
+}
+
+bool fits(const Einsum& a, const Call& call) {
+  if (call.in.size() != 2 || call.in[0].type != DType::f32) return false;
+  const Dims x = call.in[0].dims(), y = call.in[1].dims();
+  return product_of(a, x, y).has_value();
+}
+size_t scratch(const Einsum& a, const Call& call) {
+  const Dims x = call.in[0].dims(), y = call.in[1].dims();
+  const auto p = product_of(a, x, y);
+  return (p->a_floats() + p->b_floats() + p->y_floats()) * sizeof(float) +
+         gemm_scratch_bytes(p->gemm_args(), call.threads);
+}
+
+// The offset, by one of the three steps, of position `flat` of a group of labels.
+size_t offset_of(const std::array<Product::Axis, Product::kMostLabels>& axes, size_t n, size_t flat,
+                 size_t Product::Axis::*step) {
+  size_t at = 0;
+  for (size_t i = n; i-- > 0;) {
+    at += flat % axes[i].size * (axes[i].*step);
+    flat /= axes[i].size;
+  }
+  return at;
+}
+
+Status run(const Einsum& e, Args& args) {
+  using Axis = Product::Axis;
+  const Product p = *product_of(e, args.in(0).dims, args.in(1).dims);
+  auto* a = reinterpret_cast<float*>(args.scratch.data());
+  float *b = a + p.a_floats(), *c = b + p.b_floats();
+  // Operands in the order of the product, one row of it at a time.
+  args.pool->parallel(p.count * p.m, 1 + 4096 / (p.k + 1), [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; ++i) {
+      const float* from = args.in(0).data<float>() +
+                          offset_of(p.batch, p.batches, i / p.m, &Axis::a) +
+                          offset_of(p.row, p.rows, i % p.m, &Axis::a);
+      for (size_t k = 0; k < p.k; ++k) a[i * p.k + k] = from[offset_of(p.sum, p.sums, k, &Axis::a)];
+    }
+  });
+  args.pool->parallel(p.count * p.k, 1 + 4096 / (p.n + 1), [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; ++i) {
+      const float* from = args.in(1).data<float>() +
+                          offset_of(p.batch, p.batches, i / p.k, &Axis::b) +
+                          offset_of(p.sum, p.sums, i % p.k, &Axis::b);
+      for (size_t j = 0; j < p.n; ++j) b[i * p.n + j] = from[offset_of(p.col, p.cols, j, &Axis::b)];
+    }
+  });
+  GemmArgs g = p.gemm_args();
+  g.a = a;
+  g.b = b;
+  g.c = c;
+  g.scratch = c + p.y_floats();
+  sdx::gemm(g, *args.pool);
+  args.pool->parallel(p.count * p.m, 1 + 4096 / (p.n + 1), [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; ++i) {
+      float* to = args.out().data<float>() + offset_of(p.batch, p.batches, i / p.m, &Axis::y) +
+                  offset_of(p.row, p.rows, i % p.m, &Axis::y);
+      for (size_t j = 0; j < p.n; ++j) to[offset_of(p.col, p.cols, j, &Axis::y)] = c[i * p.n + j];
+    }
+  });
+  return ok();
+}
+constexpr Kernel<Einsum> kPlain = {
+    .name = "einsum_gemm_f32", .fits = fits, .run = run, .scratch = scratch};
+constexpr Kernel<Einsum> kKernels[] = {kPlain, widened<kPlain>("einsum_gemm_f16")};
+
+uint64_t multiply_adds(const Einsum& a, const Call& call) {
+  std::vector<uint64_t> size(a.labels, 1);
+  for (size_t t = 0; t < call.in.size(); ++t) {
+    const Dims dims = call.in[t].dims();
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (dims[i] != 1) size[a.terms[t][i]] = uint64_t(dims[i]);
+    }
+  }
+  uint64_t all = call.in.size() < 2 ? 0 : 1;
+  for (const uint64_t s : size) all *= s;
+  return all;
+}
+
 std::vector<Case> cases() {
   const Tensor m = Tensor::of<float>({2, 2}, {1, 2, 3, 4});
   const auto equation = [](const char* text) { return AttrMap{{"equation", std::string(text)}}; };
@@ -228,7 +392,15 @@ std::vector<Case> cases() {
            .attrs = equation("i,i,i->"),
            .inputs = {Tensor::of<int32_t>({2}, {1, 2}), Tensor::of<int32_t>({2}, {3, 4}),
                       Tensor::of<int32_t>({2}, {5, 6})},
-           .expected = {Tensor::of<int32_t>({}, {63})}}};
+           .expected = {Tensor::of<int32_t>({}, {63})}},
+          {.name = "attention_scores",
+           .opset = 12,
+           .attrs = equation("bqhd,bkhd->bhqk"),
+           .inputs = {noise({2, 5, 3, 7}), noise({2, 6, 3, 7}, 2)}},
+          {.name = "outer_sums_in_another_order",
+           .opset = 12,
+           .attrs = equation("abcd,dbe->eac"),
+           .inputs = {noise({2, 3, 4, 5}), noise({5, 3, 6}, 2)}}};
 }
 
 constexpr OpOf<Einsum> kEinsum{
@@ -238,7 +410,9 @@ constexpr OpOf<Einsum> kEinsum{
     .read = read,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = cases,
+    .multiply_adds = multiply_adds,
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "ops/list.h"
 #include "ops/matmul/batch.h"
+#include "ops/noise.h"
 
 namespace sdx::ops {
 namespace {
@@ -269,7 +270,31 @@ std::vector<Case> cases() {
            .attrs = {{"alpha", .5f}},
            .inputs = {Tensor::of<int32_t>({1, 1}, {-3}), Tensor::of<int32_t>({1, 1}, {1}),
                       Tensor::of<int32_t>({}, {10})},
-           .expected = {Tensor::of<int32_t>({1, 1}, {9})}}};
+           .expected = {Tensor::of<int32_t>({1, 1}, {9})}},
+          {.name = "both_transposed_with_a_row",
+           .opset = 13,
+           .attrs = {{"transA", int64_t{1}}, {"transB", int64_t{1}}, {"alpha", .3f}, {"beta", .7f}},
+           .inputs = {noise({65, 37}), noise({45, 65}, 2), noise({45}, 3)}},
+          {.name = "with_a_scalar_of_rank_two",
+           .opset = 13,
+           .attrs = {},
+           .inputs = {noise({3, 65}), noise({65, 45}, 2), noise({1, 1}, 3)}},
+          {.name = "halves_with_a_column",
+           .opset = 13,
+           .attrs = {{"beta", .7f}},
+           .inputs = {noise(DType::f16, {9, 33}), noise(DType::f16, {33, 17}, 2),
+                      noise(DType::f16, {9, 1}, 3)}},
+          {.name = "wide_doubles",
+           .opset = 13,
+           .attrs = {{"transB", int64_t{1}}, {"alpha", .3f}},
+           .inputs = {noise(DType::f64, {9, 33}), noise(DType::f64, {17, 33}, 2),
+                      noise(DType::f64, {9, 17}, 3)}},
+          {.name = "an_empty_sum_leaves_c",
+           .opset = 13,
+           .attrs = {},
+           .inputs = {Tensor::make(DType::f32, {2, 0}), Tensor::make(DType::f32, {0, 1}),
+                      Tensor::of<float>({1}, {3})},
+           .expected = {Tensor::of<float>({2, 1}, {3, 3})}}};
 }
 
 constexpr OpOf<Gemm> kGemm{

@@ -4,6 +4,7 @@
 #include "kernel/gemm/gemm.h"
 #include "ops/list.h"
 #include "ops/matmul/batch.h"
+#include "ops/noise.h"
 
 namespace sdx::ops {
 namespace {
@@ -24,6 +25,10 @@ Result<Facts> infer(const MatMul&, const Facts& in) {
   if (!a.has_rank() || !b.has_rank()) return Facts{Fact::tensor(a.type)};
   if (a.rank() == 0 || b.rank() == 0)
     return fail("SDX-T0310", "an input is a scalar, expected rank 1 or more");
+  if (std::max(a.rank(), b.rank()) > kMostBatchAxes + 2) {
+    return fail("SDX-T0310", "ranks {} and {}, at most {} is supported", a.rank(), b.rank(),
+                kMostBatchAxes + 2);
+  }
   const Dim& inner_a = a.shape->back();
   const Dim& inner_b = b.dim(b.rank() == 1 ? 0 : b.rank() - 2);
   if (inner_a.is_const() && inner_b.is_const() && !(inner_a == inner_b)) {
@@ -180,33 +185,63 @@ uint64_t multiply_adds(const MatMul&, const Call& call) {
 
 std::vector<Case> cases() {
   const Tensor a = Tensor::of<float>({2, 2}, {1, 2, 3, 4});
-  return {{.name = "a_vector_on_each_side_gives_a_scalar",
-           .opset = 1,
-           .attrs = {},
-           .inputs = {Tensor::of<float>({2}, {1, 2}), Tensor::of<float>({2}, {3, 4})},
-           .expected = {Tensor::of<float>({}, {11})}},
-          {.name = "batches_broadcast",
-           .opset = 13,
-           .attrs = {},
-           .inputs = {Tensor::of<float>({2, 1, 1, 2}, {1, 2, 3, 4}),
-                      Tensor::of<float>({2, 2, 1}, {1, 1, 1, -1})},
-           .expected = {Tensor::of<float>({2, 2, 1, 1}, {3, -1, 7, -1})}},
-          {.name = "unsigned_integers_wrap",
-           .opset = 9,
-           .attrs = {},
-           .inputs = {Tensor::of<uint32_t>({1, 2}, {0x80000000u, 1}),
-                      Tensor::of<uint32_t>({2, 1}, {2, 5})},
-           .expected = {Tensor::of<uint32_t>({1, 1}, {5})}},
-          {.name = "an_empty_sum_is_zero",
-           .opset = 13,
-           .attrs = {},
-           .inputs = {Tensor::make(DType::f32, {2, 0}), Tensor::make(DType::f32, {0, 1})},
-           .expected = {Tensor::of<float>({2, 1}, {0, 0})}},
-          {.name = "matrices",
-           .opset = 13,
-           .attrs = {},
-           .inputs = {a, a},
-           .expected = {Tensor::of<float>({2, 2}, {7, 10, 15, 22})}}};
+  return {
+      {.name = "a_vector_on_each_side_gives_a_scalar",
+       .opset = 1,
+       .attrs = {},
+       .inputs = {Tensor::of<float>({2}, {1, 2}), Tensor::of<float>({2}, {3, 4})},
+       .expected = {Tensor::of<float>({}, {11})}},
+      {.name = "batches_broadcast",
+       .opset = 13,
+       .attrs = {},
+       .inputs = {Tensor::of<float>({2, 1, 1, 2}, {1, 2, 3, 4}),
+                  Tensor::of<float>({2, 2, 1}, {1, 1, 1, -1})},
+       .expected = {Tensor::of<float>({2, 2, 1, 1}, {3, -1, 7, -1})}},
+      {.name = "unsigned_integers_wrap",
+       .opset = 9,
+       .attrs = {},
+       .inputs = {Tensor::of<uint32_t>({1, 2}, {0x80000000u, 1}),
+                  Tensor::of<uint32_t>({2, 1}, {2, 5})},
+       .expected = {Tensor::of<uint32_t>({1, 1}, {5})}},
+      {.name = "an_empty_sum_is_zero",
+       .opset = 13,
+       .attrs = {},
+       .inputs = {Tensor::make(DType::f32, {2, 0}), Tensor::make(DType::f32, {0, 1})},
+       .expected = {Tensor::of<float>({2, 1}, {0, 0})}},
+      {.name = "matrices",
+       .opset = 13,
+       .attrs = {},
+       .inputs = {a, a},
+       .expected = {Tensor::of<float>({2, 2}, {7, 10, 15, 22})}},
+      {.name = "wide_matrices",
+       .opset = 13,
+       .attrs = {},
+       .inputs = {noise({2, 3, 37, 65}), noise({3, 65, 45}, 2)}},
+      {.name = "one_row",
+       .opset = 13,
+       .attrs = {},
+       .inputs = {noise({1, 130}), noise({130, 70}, 2)}},
+      {.name = "a_column", .opset = 13, .attrs = {}, .inputs = {noise({4, 9, 33}), noise({33}, 2)}},
+      {.name = "shared_weights",
+       .opset = 13,
+       .attrs = {},
+       .inputs = {noise({3, 5, 20}), noise({20, 18}, 2)}},
+      {.name = "steps_that_do_not_continue",
+       .opset = 13,
+       .attrs = {},
+       .inputs = {noise({2, 1, 3, 4}), noise({1, 3, 4, 5}, 2)}},
+      {.name = "halves",
+       .opset = 13,
+       .attrs = {},
+       .inputs = {noise(DType::f16, {2, 7, 33}), noise(DType::f16, {33, 19}, 2)}},
+      {.name = "bfloats",
+       .opset = 13,
+       .attrs = {},
+       .inputs = {noise(DType::bf16, {7, 33}), noise(DType::bf16, {2, 33, 19}, 2)}},
+      {.name = "wide_doubles",
+       .opset = 13,
+       .attrs = {},
+       .inputs = {noise(DType::f64, {2, 7, 33}), noise(DType::f64, {33, 19}, 2)}}};
 }
 
 constexpr OpOf<MatMul> kMatMul{

@@ -4,7 +4,9 @@
 #include "kernel/lanes.h"
 #include "kernel/rows/rows.h"
 #include "ops/list.h"
+#include "ops/noise.h"
 #include "ops/normalization/affine.h"
+#include "ops/widened.h"
 
 namespace sdx::ops {
 namespace {
@@ -154,8 +156,9 @@ Status run(const BatchNorm& a, Args& args) {
       });
   return ok();
 }
-constexpr Kernel<BatchNorm> kKernels[] = {
-    {.name = "batch_normalization_f32", .fits = fits, .run = run, .scratch = scratch}};
+constexpr Kernel<BatchNorm> kPlain = {
+    .name = "batch_normalization_f32", .fits = fits, .run = run, .scratch = scratch};
+constexpr Kernel<BatchNorm> kKernels[] = {kPlain, widened<kPlain>("batch_normalization_f16")};
 
 std::vector<Case> cases() {
   const Tensor x = Tensor::of<float>({2, 2, 1}, {1, 2, 3, 4});
@@ -186,7 +189,22 @@ std::vector<Case> cases() {
        .attrs = {{"epsilon", 0.f}, {"momentum", .5f}, {"training_mode", int64_t{1}}},
        .inputs = inputs,
        .expected = {Tensor::of<float>({2, 2, 1}, {-1, -1, 1, 3}), pair(1.5f, 2.5f), pair(1, 2.5f)},
-       .outputs = 3}};
+       .outputs = 3},
+      {.name = "of_planes",
+       .opset = 15,
+       .attrs = {},
+       .inputs = {noise({2, 5, 7, 9}), noise({5}, 2), noise({5}, 3), noise({5}, 4),
+                  Tensor::of<float>({5}, {1, 2, 3, 4, 5})}},
+      {.name = "of_vectors",
+       .opset = 15,
+       .attrs = {},
+       .inputs = {noise({7, 5}), noise({5}, 2), noise({5}, 3), noise({5}, 4),
+                  Tensor::of<float>({5}, {1, 2, 3, 4, 5})}},
+      {.name = "of_bfloats_by_floats",
+       .opset = 15,
+       .attrs = {},
+       .inputs = {noise(DType::bf16, {2, 3, 7}), noise({3}, 2), noise({3}, 3), noise({3}, 4),
+                  Tensor::of<float>({3}, {1, 2, 3})}}};
 }
 
 constexpr OpOf<BatchNorm> kBatchNorm{

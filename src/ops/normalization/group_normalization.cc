@@ -4,7 +4,9 @@
 #include "kernel/lanes.h"
 #include "kernel/rows/rows.h"
 #include "ops/list.h"
+#include "ops/noise.h"
 #include "ops/normalization/affine.h"
+#include "ops/widened.h"
 
 namespace sdx::ops {
 namespace {
@@ -109,8 +111,8 @@ Status run(const GroupNorm& a, Args& args) {
   });
   return ok();
 }
-constexpr Kernel<GroupNorm> kKernels[] = {
-    {.name = "group_normalization_f32", .fits = fits, .run = run}};
+constexpr Kernel<GroupNorm> kPlain = {.name = "group_normalization_f32", .fits = fits, .run = run};
+constexpr Kernel<GroupNorm> kKernels[] = {kPlain, widened<kPlain>("group_normalization_f16")};
 
 std::vector<Case> instance_cases() {
   return {{.name = "opset1_per_plane",
@@ -119,7 +121,11 @@ std::vector<Case> instance_cases() {
            .inputs = {Tensor::of<float>({1, 2, 2}, {1, 3, 10, 30}), Tensor::of<float>({2}, {1, 2}),
                       Tensor::of<float>({2}, {0, 1})},
            .expected = {Tensor::of<float>({1, 2, 2}, {-1, 1, -1, 3})},
-           .rtol = 1e-6}};
+           .rtol = 1e-6},
+          {.name = "of_larger_planes",
+           .opset = 22,
+           .attrs = {},
+           .inputs = {noise({2, 3, 5, 7}), noise({3}, 2), noise({3}, 3)}}};
 }
 std::vector<Case> group_cases() {
   const Tensor x = Tensor::of<float>({1, 2, 2}, {-1, 1, -1, 1});
@@ -132,7 +138,11 @@ std::vector<Case> group_cases() {
            .opset = 21,
            .attrs = {{"epsilon", 0.f}, {"num_groups", int64_t{1}}},
            .inputs = {x, Tensor::of<float>({2}, {2, 3}), Tensor::of<float>({2}, {1, 0})},
-           .expected = {Tensor::of<float>({1, 2, 2}, {-1, 3, -3, 3})}}};
+           .expected = {Tensor::of<float>({1, 2, 2}, {-1, 3, -3, 3})}},
+          {.name = "of_larger_planes",
+           .opset = 21,
+           .attrs = {{"num_groups", int64_t{2}}},
+           .inputs = {noise({2, 6, 5, 7}), noise({6}, 2), noise({6}, 3)}}};
 }
 
 constexpr OpOf<GroupNorm> kInstance{

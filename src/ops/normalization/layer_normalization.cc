@@ -5,7 +5,9 @@
 #include "kernel/lanes.h"
 #include "kernel/rows/rows.h"
 #include "ops/list.h"
+#include "ops/noise.h"
 #include "ops/normalization/affine.h"
+#include "ops/widened.h"
 
 namespace sdx::ops {
 namespace {
@@ -158,10 +160,12 @@ Status run_rms(const LayerNorm& a, Args& args) {
   });
   return ok();
 }
-constexpr Kernel<LayerNorm> kKernels[] = {
-    {.name = "layer_normalization_f32", .fits = fits, .run = run}};
-constexpr Kernel<LayerNorm> kRmsKernels[] = {
-    {.name = "rms_normalization_f32", .fits = fits, .run = run_rms}};
+constexpr Kernel<LayerNorm> kPlain = {.name = "layer_normalization_f32", .fits = fits, .run = run};
+constexpr Kernel<LayerNorm> kKernels[] = {kPlain, widened<kPlain>("layer_normalization_f16")};
+constexpr Kernel<LayerNorm> kPlainRms = {
+    .name = "rms_normalization_f32", .fits = fits, .run = run_rms};
+constexpr Kernel<LayerNorm> kRmsKernels[] = {kPlainRms,
+                                             widened<kPlainRms>("rms_normalization_f16")};
 
 std::vector<Case> cases() {
   return {{.name = "mean_and_deviation_come_out",
@@ -177,14 +181,33 @@ std::vector<Case> cases() {
            .attrs = {{"axis", int64_t{-2}}, {"epsilon", 0.f}},
            .inputs = {Tensor::of<double>({1, 2, 2}, {-3, 3, -3, 3}),
                       Tensor::of<double>({2, 1}, {1, 2})},
-           .expected = {Tensor::of<double>({1, 2, 2}, {-1, 1, -2, 2})}}};
+           .expected = {Tensor::of<double>({1, 2, 2}, {-1, 1, -2, 2})}},
+          {.name = "long_rows",
+           .opset = 17,
+           .attrs = {},
+           .inputs = {noise({3, 4, 77}), noise({77}, 2), noise({77}, 3)},
+           .outputs = 3},
+          {.name = "two_axes",
+           .opset = 17,
+           .attrs = {{"axis", int64_t{1}}},
+           .inputs = {noise({3, 5, 7}), noise({1, 5, 7}, 2)}},
+          {.name = "halves",
+           .opset = 17,
+           .attrs = {},
+           .inputs = {noise(DType::f16, {3, 40}), noise(DType::f16, {40}, 2),
+                      noise(DType::f16, {40}, 3)},
+           .outputs = 3}};
 }
 std::vector<Case> rms_cases() {
   return {{.name = "divides_by_the_root_mean_square",
            .opset = 23,
            .attrs = {{"epsilon", 0.f}},
            .inputs = {Tensor::of<float>({1, 2}, {4, 4}), Tensor::of<float>({2}, {1, 3})},
-           .expected = {Tensor::of<float>({1, 2}, {1, 3})}}};
+           .expected = {Tensor::of<float>({1, 2}, {1, 3})}},
+          {.name = "long_rows",
+           .opset = 23,
+           .attrs = {},
+           .inputs = {noise({3, 4, 77}), noise({77}, 2)}}};
 }
 
 constexpr OpOf<LayerNorm> kLayer{

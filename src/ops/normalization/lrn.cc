@@ -6,6 +6,8 @@
 #include "kernel/rows/rows.h"
 #include "ops/common.h"
 #include "ops/list.h"
+#include "ops/noise.h"
+#include "ops/widened.h"
 
 namespace sdx::ops {
 namespace {
@@ -88,7 +90,8 @@ Status run(const Lrn& a, Args& args) {
       });
   return ok();
 }
-constexpr Kernel<Lrn> kKernels[] = {{.name = "lrn_f32", .fits = fits, .run = run}};
+constexpr Kernel<Lrn> kPlain = {.name = "lrn_f32", .fits = fits, .run = run};
+constexpr Kernel<Lrn> kKernels[] = {kPlain, widened<kPlain>("lrn_f16")};
 
 std::vector<Case> cases() {
   return {{.name = "an_even_size_reaches_further_up",
@@ -96,7 +99,11 @@ std::vector<Case> cases() {
            .attrs = {{"alpha", 2.f}, {"beta", 1.f}, {"bias", 0.f}, {"size", int64_t{2}}},
            .inputs = {Tensor::of<float>({1, 3, 1, 1}, {1, 2, 4})},
            .expected = {Tensor::of<float>({1, 3, 1, 1}, {.2f, .1f, .25f})},
-           .rtol = 1e-6}};
+           .rtol = 1e-6},
+          {.name = "of_larger_planes",
+           .opset = 13,
+           .attrs = {{"size", int64_t{5}}},
+           .inputs = {noise({2, 7, 5, 7})}}};
 }
 
 constexpr OpOf<Lrn> kLrn{

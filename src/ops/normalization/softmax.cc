@@ -4,6 +4,8 @@
 #include "kernel/rows/rows.h"
 #include "ops/common.h"
 #include "ops/list.h"
+#include "ops/noise.h"
+#include "ops/widened.h"
 
 namespace sdx::ops {
 namespace {
@@ -90,7 +92,8 @@ Status run(const Softmax& a, Args& args) {
   });
   return ok();
 }
-constexpr Kernel<Softmax> kKernels[] = {{.name = "softmax_f32", .fits = fits, .run = run}};
+constexpr Kernel<Softmax> kPlain = {.name = "softmax_f32", .fits = fits, .run = run};
+constexpr Kernel<Softmax> kKernels[] = {kPlain, widened<kPlain>("softmax_f16")};
 
 std::vector<Case> cases() {
   const Tensor x = Tensor::of<float>({2, 3}, {-1, 0, 1, 1, 1, 1});
@@ -105,7 +108,13 @@ std::vector<Case> cases() {
            .inputs = {x},
            .expected = {Tensor::of<float>(
                {2, 3}, {.09003057f, .24472848f, .66524094f, 1 / 3.f, 1 / 3.f, 1 / 3.f})},
-           .rtol = 1e-6}};
+           .rtol = 1e-6},
+          {.name = "long_rows", .opset = 13, .attrs = {}, .inputs = {noise({5, 77})}},
+          {.name = "an_inner_axis",
+           .opset = 13,
+           .attrs = {{"axis", int64_t{1}}},
+           .inputs = {noise({2, 21, 70})}},
+          {.name = "halves", .opset = 13, .attrs = {}, .inputs = {noise(DType::f16, {3, 40})}}};
 }
 
 constexpr OpOf<Softmax> kSoftmax{

@@ -2,7 +2,9 @@
 #include <algorithm>
 
 #include "ops/list.h"
+#include "ops/noise.h"
 #include "ops/pool/pool.h"
+#include "ops/widened.h"
 
 namespace sdx::ops {
 namespace {
@@ -98,8 +100,9 @@ Status run(const AveragePool& a, Args& args) {
   });
   return ok();
 }
-constexpr Kernel<AveragePool> kKernels[] = {
-    {.name = "average_pool_f32", .fits = fits, .run = run, .scratch = scratch}};
+constexpr Kernel<AveragePool> kPlain = {
+    .name = "average_pool_f32", .fits = fits, .run = run, .scratch = scratch};
+constexpr Kernel<AveragePool> kKernels[] = {kPlain, widened<kPlain>("average_pool_f16")};
 
 std::vector<Case> cases() {
   const Tensor x = Tensor::of<float>({1, 1, 4}, {1, 2, 3, 4});
@@ -121,7 +124,25 @@ std::vector<Case> cases() {
                      {"ceil_mode", int64_t{1}},
                      {"count_include_pad", int64_t{1}}},
            .inputs = {x},
-           .expected = {Tensor::of<float>({1, 1, 2}, {2, 3.5f})}}};
+           .expected = {Tensor::of<float>({1, 1, 2}, {2, 3.5f})}},
+          {.name = "padded_with_stride",
+           .opset = 22,
+           .attrs = {{"kernel_shape", std::vector<int64_t>{3, 3}},
+                     {"pads", std::vector<int64_t>{1, 1, 1, 1}},
+                     {"strides", std::vector<int64_t>{2, 2}}},
+           .inputs = {noise({2, 3, 13, 41})}},
+          {.name = "dilated_with_ceil",
+           .opset = 22,
+           .attrs = {{"kernel_shape", std::vector<int64_t>{2, 3}},
+                     {"dilations", std::vector<int64_t>{2, 3}},
+                     {"strides", std::vector<int64_t>{1, 3}},
+                     {"ceil_mode", int64_t{1}}},
+           .inputs = {noise({1, 2, 9, 40})}},
+          {.name = "three_dimensions",
+           .opset = 22,
+           .attrs = {{"kernel_shape", std::vector<int64_t>{2, 2, 2}},
+                     {"auto_pad", std::string("SAME_LOWER")}},
+           .inputs = {noise({1, 2, 3, 4, 19})}}};
 }
 
 constexpr OpOf<AveragePool> kAveragePool{

@@ -2,8 +2,10 @@
 #include "kernel/lanes.h"
 #include "kernel/rows/rows.h"
 #include "ops/list.h"
+#include "ops/noise.h"
 #include "ops/pool/norm.h"
 #include "ops/pool/pool.h"
+#include "ops/widened.h"
 
 namespace sdx::ops {
 namespace {
@@ -93,7 +95,8 @@ Status run(const GlobalPool& a, Args& args) {
   });
   return ok();
 }
-constexpr Kernel<GlobalPool> kKernels[] = {{.name = "global_pool_f32", .fits = fits, .run = run}};
+constexpr Kernel<GlobalPool> kPlain = {.name = "global_pool_f32", .fits = fits, .run = run};
+constexpr Kernel<GlobalPool> kKernels[] = {kPlain, widened<kPlain>("global_pool_f16")};
 
 const Tensor& sample() {
   static const Tensor x = Tensor::of<float>({1, 2, 2}, {3, -4, 1, 2});
@@ -104,14 +107,16 @@ std::vector<Case> average_cases() {
            .opset = 1,
            .attrs = {},
            .inputs = {sample()},
-           .expected = {Tensor::of<float>({1, 2, 1}, {-.5f, 1.5f})}}};
+           .expected = {Tensor::of<float>({1, 2, 1}, {-.5f, 1.5f})}},
+          {.name = "of_larger_planes", .opset = 22, .attrs = {}, .inputs = {noise({2, 5, 7, 7})}}};
 }
 std::vector<Case> max_cases() {
   return {{.name = "of_each_plane",
            .opset = 1,
            .attrs = {},
            .inputs = {sample()},
-           .expected = {Tensor::of<float>({1, 2, 1}, {3, 2})}}};
+           .expected = {Tensor::of<float>({1, 2, 1}, {3, 2})}},
+          {.name = "of_larger_planes", .opset = 22, .attrs = {}, .inputs = {noise({2, 5, 7, 7})}}};
 }
 std::vector<Case> lp_cases() {
   return {{.name = "opset1_takes_a_float_p",
@@ -124,7 +129,8 @@ std::vector<Case> lp_cases() {
            .attrs = {},
            .inputs = {sample()},
            .expected = {Tensor::of<float>({1, 2, 1}, {5, 2.236068f})},
-           .rtol = 1e-6}};
+           .rtol = 1e-6},
+          {.name = "of_larger_planes", .opset = 22, .attrs = {}, .inputs = {noise({2, 5, 7, 7})}}};
 }
 
 constexpr OpOf<GlobalPool> kAverage{

@@ -2,7 +2,9 @@
 #include <cmath>
 
 #include "ops/list.h"
+#include "ops/noise.h"
 #include "ops/pool/pool.h"
+#include "ops/widened.h"
 
 namespace sdx::ops {
 namespace {
@@ -95,8 +97,9 @@ Status run(const MaxPool& a, Args& args) {
   });
   return ok();
 }
-constexpr Kernel<MaxPool> kKernels[] = {
-    {.name = "max_pool_f32", .fits = fits, .run = run, .scratch = scratch}};
+constexpr Kernel<MaxPool> kPlain = {
+    .name = "max_pool_f32", .fits = fits, .run = run, .scratch = scratch};
+constexpr Kernel<MaxPool> kKernels[] = {kPlain, widened<kPlain>("max_pool_f16")};
 
 std::vector<Case> cases() {
   const Tensor x = Tensor::of<float>({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
@@ -125,7 +128,34 @@ std::vector<Case> cases() {
            .opset = 12,
            .attrs = {{"kernel_shape", std::vector<int64_t>{2}}},
            .inputs = {Tensor::of<uint8_t>({1, 1, 4}, {1, 200, 3, 4})},
-           .expected = {Tensor::of<uint8_t>({1, 1, 3}, {200, 200, 4})}}};
+           .expected = {Tensor::of<uint8_t>({1, 1, 3}, {200, 200, 4})}},
+          {.name = "padded_with_stride",
+           .opset = 22,
+           .attrs = {{"kernel_shape", std::vector<int64_t>{3, 3}},
+                     {"pads", std::vector<int64_t>{1, 1, 1, 1}},
+                     {"strides", std::vector<int64_t>{2, 2}}},
+           .inputs = {noise({2, 3, 13, 41})}},
+          {.name = "dilated_with_ceil",
+           .opset = 22,
+           .attrs = {{"kernel_shape", std::vector<int64_t>{2, 3}},
+                     {"dilations", std::vector<int64_t>{2, 3}},
+                     {"strides", std::vector<int64_t>{1, 3}},
+                     {"ceil_mode", int64_t{1}}},
+           .inputs = {noise({1, 2, 9, 40})}},
+          {.name = "three_dimensions",
+           .opset = 22,
+           .attrs = {{"kernel_shape", std::vector<int64_t>{2, 2, 2}},
+                     {"auto_pad", std::string("SAME_LOWER")}},
+           .inputs = {noise({1, 2, 3, 4, 19})}},
+          {.name = "zeros_of_both_signs",
+           .opset = 12,
+           .attrs = {{"kernel_shape", std::vector<int64_t>{2}}},
+           .inputs = {Tensor::of<float>({1, 1, 4}, {-0.f, 0.f, -0.f, -0.f})},
+           .expected = {Tensor::of<float>({1, 1, 3}, {0.f, 0.f, -0.f})}},
+          {.name = "bfloats",
+           .opset = 22,
+           .attrs = {{"kernel_shape", std::vector<int64_t>{3}}},
+           .inputs = {noise(DType::bf16, {1, 2, 40})}}};
 }
 
 constexpr OpOf<MaxPool> kMaxPool{

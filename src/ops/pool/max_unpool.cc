@@ -61,7 +61,7 @@ Status reference(const MaxUnpool& a, Args& args) {
     if (dims.size() != x.rank()) {
       return fail("SDX-T0338", "output_shape has {} elements, expected {}", dims.size(), x.rank());
     }
-    if (!y.present() || y.raw == nullptr) {
+    if (!y.present()) {
       SDX_TRY(element_count(dims));
       SDX_ASSIGN(y, args.make(0, Dims(dims.begin(), dims.end())));
     }

@@ -6,8 +6,10 @@
 #include "kernel/math/math.h"
 #include "kernel/rows/rows.h"
 #include "ops/list.h"
+#include "ops/noise.h"
 #include "ops/pool/pool.h"
 #include "ops/reduction/reduced.h"
+#include "ops/widened.h"
 
 namespace sdx::ops {
 namespace {
@@ -213,7 +215,7 @@ Result<Reduced> split(const Reduce& a, Args& args) {
 
 // The output; its shape is made here if the axes were not known before.
 Result<View> output(const Reduce& a, Args& args) {
-  if (!a.dynamic) return args.out();
+  if (args.wants(0)) return args.out();
   const View& x = args.in(0);
   SDX_ASSIGN(const AxisSet gone, axis_set(a, args.in(1).values<const int64_t>(), x.rank()));
   Dims dims;
@@ -357,78 +359,107 @@ Status run(const Reduce& a, Args& args) {
   in_runs(r) ? run_rows(a, r, x, y, args) : run_columns(a, r, x, y, args);
   return ok();
 }
-constexpr Kernel<Reduce> kKernels[] = {{.name = "reduce_f32", .fits = fits, .run = run}};
+constexpr Kernel<Reduce> kPlain = {.name = "reduce_f32", .fits = fits, .run = run};
+constexpr Kernel<Reduce> kKernels[] = {kPlain, widened<kPlain>("reduce_f16")};
 
 const Tensor& sample() {
   static const Tensor x = Tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
   return x;
 }
 
+// Kernels against the reference, for every member of the family.
+std::vector<Case> shapes() {
+  return {{.name = "over_the_last_axis",
+           .opset = 18,
+           .attrs = {},
+           .inputs = {noise({5, 77}), Tensor::of<int64_t>({1}, {1})}},
+          {.name = "over_the_first_axis",
+           .opset = 18,
+           .attrs = {},
+           .inputs = {noise({35, 77}), Tensor::of<int64_t>({1}, {0})}},
+          {.name = "over_a_middle_axis",
+           .opset = 18,
+           .attrs = {},
+           .inputs = {noise({2, 5, 9}), Tensor::of<int64_t>({1}, {1})}},
+          {.name = "over_axes_around_a_kept_one",
+           .opset = 18,
+           .attrs = {},
+           .inputs = {noise({4, 3, 5, 7}), Tensor::of<int64_t>({3}, {0, 2, 3})}},
+          {.name = "of_halves",
+           .opset = 18,
+           .attrs = {},
+           .inputs = {noise(DType::f16, {5, 40}), Tensor::of<int64_t>({1}, {1})}}};
+}
+std::vector<Case> with_shapes(std::vector<Case> cases) {
+  for (Case& c : shapes()) cases.push_back(std::move(c));
+  return cases;
+}
+
 std::vector<Case> sum_cases() {
-  return {{.name = "opset1_axes_are_an_attribute",
-           .opset = 1,
-           .attrs = {{"axes", std::vector<int64_t>{1}}, {"keepdims", int64_t{0}}},
-           .inputs = {sample()},
-           .expected = {Tensor::of<float>({2}, {6, 15})}},
-          {.name = "opset13_axes_are_an_input",
-           .opset = 13,
-           .attrs = {},
-           .inputs = {sample(), Tensor::of<int64_t>({1}, {-2})},
-           .expected = {Tensor::of<float>({1, 3}, {5, 7, 9})}},
-          {.name = "no_axes_can_mean_none",
-           .opset = 13,
-           .attrs = {{"noop_with_empty_axes", int64_t{1}}},
-           .inputs = {sample()},
-           .expected = {sample()}},
-          {.name = "an_empty_set_sums_to_zero",
-           .opset = 13,
-           .attrs = {},
-           .inputs = {Tensor::make(DType::f32, {2, 0}), Tensor::of<int64_t>({1}, {1})},
-           .expected = {Tensor::of<float>({2, 1}, {0, 0})}},
-          {.name = "integers_wrap",
-           .opset = 13,
-           .attrs = {{"keepdims", int64_t{0}}},
-           .inputs = {Tensor::of<int32_t>({2}, {INT32_MAX, 1})},
-           .expected = {Tensor::of<int32_t>({}, {INT32_MIN})}}};
+  return with_shapes({{.name = "opset1_axes_are_an_attribute",
+                       .opset = 1,
+                       .attrs = {{"axes", std::vector<int64_t>{1}}, {"keepdims", int64_t{0}}},
+                       .inputs = {sample()},
+                       .expected = {Tensor::of<float>({2}, {6, 15})}},
+                      {.name = "opset13_axes_are_an_input",
+                       .opset = 13,
+                       .attrs = {},
+                       .inputs = {sample(), Tensor::of<int64_t>({1}, {-2})},
+                       .expected = {Tensor::of<float>({1, 3}, {5, 7, 9})}},
+                      {.name = "no_axes_can_mean_none",
+                       .opset = 13,
+                       .attrs = {{"noop_with_empty_axes", int64_t{1}}},
+                       .inputs = {sample()},
+                       .expected = {sample()}},
+                      {.name = "an_empty_set_sums_to_zero",
+                       .opset = 13,
+                       .attrs = {},
+                       .inputs = {Tensor::make(DType::f32, {2, 0}), Tensor::of<int64_t>({1}, {1})},
+                       .expected = {Tensor::of<float>({2, 1}, {0, 0})}},
+                      {.name = "integers_wrap",
+                       .opset = 13,
+                       .attrs = {{"keepdims", int64_t{0}}},
+                       .inputs = {Tensor::of<int32_t>({2}, {INT32_MAX, 1})},
+                       .expected = {Tensor::of<int32_t>({}, {INT32_MIN})}}});
 }
 std::vector<Case> square_cases() {
-  return {{.name = "without_axes_to_reduce_squares",
-           .opset = 18,
-           .attrs = {{"noop_with_empty_axes", int64_t{1}}},
-           .inputs = {sample()},
-           .expected = {Tensor::of<float>({2, 3}, {1, 4, 9, 16, 25, 36})}}};
+  return with_shapes({{.name = "without_axes_to_reduce_squares",
+                       .opset = 18,
+                       .attrs = {{"noop_with_empty_axes", int64_t{1}}},
+                       .inputs = {sample()},
+                       .expected = {Tensor::of<float>({2, 3}, {1, 4, 9, 16, 25, 36})}}});
 }
 std::vector<Case> mean_cases() {
-  return {{.name = "over_the_outer_axis",
-           .opset = 11,
-           .attrs = {{"axes", std::vector<int64_t>{0}}},
-           .inputs = {sample()},
-           .expected = {Tensor::of<float>({1, 3}, {2.5f, 3.5f, 4.5f})}},
-          {.name = "of_integers_truncates",
-           .opset = 13,
-           .attrs = {{"keepdims", int64_t{0}}},
-           .inputs = {Tensor::of<int32_t>({2}, {-2, -1})},
-           .expected = {Tensor::of<int32_t>({}, {-1})}}};
+  return with_shapes({{.name = "over_the_outer_axis",
+                       .opset = 11,
+                       .attrs = {{"axes", std::vector<int64_t>{0}}},
+                       .inputs = {sample()},
+                       .expected = {Tensor::of<float>({1, 3}, {2.5f, 3.5f, 4.5f})}},
+                      {.name = "of_integers_truncates",
+                       .opset = 13,
+                       .attrs = {{"keepdims", int64_t{0}}},
+                       .inputs = {Tensor::of<int32_t>({2}, {-2, -1})},
+                       .expected = {Tensor::of<int32_t>({}, {-1})}}});
 }
 std::vector<Case> max_cases() {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  return {
-      {.name = "nan_wins",
-       .opset = 18,
-       .attrs = {},
-       .inputs = {Tensor::of<float>({2, 2}, {1, nan, -0.f, 0.f}), Tensor::of<int64_t>({1}, {1})},
-       .expected = {Tensor::of<float>({2, 1}, {nan, 0.f})}},
-      {.name = "of_bytes",
-       .opset = 12,
-       .attrs = {{"keepdims", int64_t{0}}},
-       .inputs = {Tensor::of<int8_t>({3}, {-5, -3, -4})},
-       .expected = {Tensor::of<int8_t>({}, {-3})}}};
+  return with_shapes(
+      {{.name = "nan_wins",
+        .opset = 18,
+        .attrs = {},
+        .inputs = {Tensor::of<float>({2, 2}, {1, nan, -0.f, 0.f}), Tensor::of<int64_t>({1}, {1})},
+        .expected = {Tensor::of<float>({2, 1}, {nan, 0.f})}},
+       {.name = "of_bytes",
+        .opset = 12,
+        .attrs = {{"keepdims", int64_t{0}}},
+        .inputs = {Tensor::of<int8_t>({3}, {-5, -3, -4})},
+        .expected = {Tensor::of<int8_t>({}, {-3})}}});
 }
 
 template <How kHow>
 constexpr OpOf<Reduce> declare(std::string_view name, std::string_view doc,
                                std::span<const Version> history,
-                               std::vector<Case> (*cases)() = nullptr) {
+                               std::vector<Case> (*cases)() = shapes) {
   return {.name = name,
           .doc = doc,
           .history = history,
