@@ -28,9 +28,16 @@ struct Command {
   CLI::App* app;
   std::function<int()> run;
 };
-Command test_command(CLI::App& program);
+Command info_command(CLI::App& program);
+Command check_command(CLI::App& program);
+Command show_command(CLI::App& program);
 Command run_command(CLI::App& program);
+Command test_command(CLI::App& program);
 Command bench_command(CLI::App& program);
+Command profile_command(CLI::App& program);
+Command compare_command(CLI::App& program);
+Command convert_command(CLI::App& program);
+Command ops_command(CLI::App& program);
 
 // Prints "error[...]: ..." to stderr.
 int report(const Error& error, int code = kUnreadable);

@@ -41,7 +41,11 @@ int main(int argc, char** argv) {
       "One model, one answer: an ONNX engine whose results have the same bits everywhere.",
       "sardonyx");
   program.require_subcommand(1);
-  const Command commands[] = {run_command(program), bench_command(program), test_command(program)};
+  const Command commands[] = {info_command(program),    check_command(program),
+                              show_command(program),    run_command(program),
+                              test_command(program),    bench_command(program),
+                              profile_command(program), compare_command(program),
+                              convert_command(program), ops_command(program)};
   try {
     program.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -4,10 +4,13 @@
 
 namespace sdx {
 
-Result<typed::Graph> type(std::shared_ptr<const model::Model> model,
-                          const CompileOptions& options) {
+Result<typed::Graph> type(std::shared_ptr<const model::Model> model, const CompileOptions& options,
+                          std::map<std::string, typed::Outlet>* wires) {
   const std::string path = model->path;
-  Result<typed::Graph> graph = infer::type_model(std::move(model), {.set = options.set});
+  infer::Options typing;
+  typing.set = options.set;
+  typing.wires = wires;
+  Result<typed::Graph> graph = infer::type_model(std::move(model), typing);
   if (!graph) return std::move(graph).error().in(path);
   return graph;
 }

@@ -19,8 +19,10 @@ struct CompileOptions {
   Bindings set;            // sizes for symbolic dimensions
 };
 
-// The typed graph of a model, before optimisation.
-Result<typed::Graph> type(std::shared_ptr<const model::Model> model, const CompileOptions& = {});
+// The typed graph of a model, before optimisation. `wires` is filled with the names of its main
+// graph.
+Result<typed::Graph> type(std::shared_ptr<const model::Model> model, const CompileOptions& = {},
+                          std::map<std::string, typed::Outlet>* wires = nullptr);
 Result<std::shared_ptr<const run::Compiled>> compile(std::shared_ptr<const model::Model> model,
                                                      const CompileOptions& = {});
 Result<std::shared_ptr<const run::Compiled>> compile(const typed::Graph& graph,

@@ -314,6 +314,7 @@ Result<Graph> type_model(std::shared_ptr<const model::Model> model, const Option
     }
     graph.output(output.name, at->second);
   }
+  if (options.wires != nullptr) options.wires->insert(scope.wires.begin(), scope.wires.end());
   return graph;
 }
 

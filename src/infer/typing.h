@@ -2,7 +2,9 @@
 // gets a fact.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 
 #include "model/model.h"
 #include "typed/graph.h"
@@ -12,6 +14,7 @@ namespace sdx::infer {
 struct Options {
   Bindings set;                  // sizes for symbolic dimensions of the inputs
   size_t most_nodes = 1 << 22;   // after inlining: nested functions can grow exponentially
+  std::map<std::string, typed::Outlet>* wires = nullptr;  // filled with the main graph's names, for people
 };
 
 Result<typed::Graph> type_model(std::shared_ptr<const model::Model> model, const Options& = {});

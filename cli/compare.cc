@@ -1,0 +1,185 @@
+// sardonyx compare: the same bits from the reference bodies, from the kernels and from the
+// optimised graph, or where they part.
+//
+// The reference and the kernels run the same graph, so every wire of theirs is compared, by a hash.
+// The optimised graph has other wires: its outputs are compared, and where they differ, the wires
+// that stand for the same node of the model.
+#include <cstdio>
+
+#include "base/sha256.h"
+#include "load.h"
+
+namespace sdx::cli {
+namespace {
+
+struct Flags {
+  std::string model;
+  EngineFlags engine;
+  InputFlags inputs;
+};
+
+std::string hash_of(const View& view) {
+  Sha256 sha;
+  if (view.type == DType::string) {
+    for (const std::string& text : view.values<std::string>())
+      sha.add(text.c_str(), text.size() + 1);
+  } else {
+    sha.add(view.raw, view.bytes());
+  }
+  return sha.hex();
+}
+
+// Hashes of every wire of a run, in order; and, asked for one wire, its value.
+struct Recorder : run::Observer {
+  struct Wire {
+    uint32_t node;
+    uint32_t slot;
+    std::string name, op, hash;
+  };
+  std::vector<Wire> wires;
+  const Wire* wanted = nullptr;
+  Tensor value;
+
+  void after(uint32_t id, const typed::Node& node, std::span<const View> outputs) override {
+    for (uint32_t slot = 0; slot < outputs.size(); ++slot) {
+      const View& view = outputs[slot];
+      if (!view.present()) continue;
+      if (wanted != nullptr) {
+        if (wanted->node == id && wanted->slot == slot) {
+          const Dims dims(view.dims.begin(), view.dims.end());
+          value = Tensor::over(view.type, dims, nullptr, view.raw).copy();
+        }
+        continue;
+      }
+      const std::string& name = node.origin.empty() ? node.use.name : node.origin.back();
+      wires.push_back({id, slot, name, std::string(node.op().name), hash_of(view)});
+    }
+  }
+};
+
+struct Run {
+  std::shared_ptr<const run::Compiled> compiled;
+  std::vector<Value> outputs;
+  Recorder recorder;
+};
+
+Result<Run> run_with(const Loaded& loaded, const typed::Graph& graph, bool optimize,
+                     bool reference) {
+  Run run;
+  CompileOptions options = loaded.options;
+  options.optimize = optimize;
+  options.reference = reference;
+  SDX_ASSIGN(run.compiled, compile(graph, options));
+  SDX_ASSIGN(run.outputs, run::Session(run.compiled).run(loaded.inputs, &run.recorder));
+  return run;
+}
+
+// The first element whose bits differ, with both values.
+std::string first_difference(const Tensor& a, const Tensor& b) {
+  if (a.type() != b.type() || a.dims() != b.dims()) {
+    return fmt::format("{}{} against {}{}", short_name(a.type()), to_string(a.dims()),
+                       short_name(b.type()), to_string(b.dims()));
+  }
+  if (a.type() == DType::string) return "strings differ";
+  size_t first = 0, differing = 0;
+  const bool complex = is_complex(a.type());
+  const DType type = !complex ? a.type() : a.type() == DType::c64 ? DType::f32 : DType::f64;
+  const size_t count = a.count() * (complex ? 2 : 1);
+  for (size_t i = count; i-- > 0;) {
+    if (get_bits(type, a.raw(), i) != get_bits(type, b.raw(), i)) first = i, ++differing;
+  }
+  if (differing == 0) return "";
+  return fmt::format("element {} is {} (bits {:#x}) against {} (bits {:#x}); {} of {} differ",
+                     first, get_f64(type, a.raw(), first), get_bits(type, a.raw(), first),
+                     get_f64(type, b.raw(), first), get_bits(type, b.raw(), first), differing,
+                     count);
+}
+
+std::string first_difference(const Value& a, const Value& b) {
+  if (equal(a, b)) return "";
+  if (a.is_tensor() && b.is_tensor()) return first_difference(a.tensor(), b.tensor());
+  return fmt::format("{} against {}", fact_of(a).text(), fact_of(b).text());
+}
+
+Tensor value_of(const Run& run, const Loaded& loaded, const Recorder::Wire& wire) {
+  Recorder one;
+  one.wanted = &wire;
+  (void)run::Session(run.compiled).run(loaded.inputs, &one).ok();
+  return one.value;
+}
+
+// Compares outputs; on a difference names the first wire of `a` and `b` that stands for one node
+// and differs.
+bool same(const Loaded& loaded, const char* a_name, const Run& a, const char* b_name,
+          const Run& b) {
+  bool equal_outputs = true;
+  for (size_t i = 0; i < a.outputs.size(); ++i) {
+    const std::string why = first_difference(a.outputs[i], b.outputs[i]);
+    if (why.empty()) continue;
+    equal_outputs = false;
+    std::printf("%s and %s differ: output \"%s\": %s\n", a_name, b_name,
+                a.compiled->graph().outputs()[i].name.c_str(), why.c_str());
+  }
+  for (const Recorder::Wire& wire : a.recorder.wires) {
+    if (equal_outputs || wire.name.empty()) continue;
+    for (const Recorder::Wire& other : b.recorder.wires) {
+      if (other.name != wire.name || other.slot != wire.slot || other.hash == wire.hash) continue;
+      std::printf("first at node \"%s\" (%s, %s) output %u: %s\n", wire.name.c_str(),
+                  wire.op.c_str(), other.op.c_str(), wire.slot,
+                  first_difference(value_of(a, loaded, wire), value_of(b, loaded, other)).c_str());
+      return false;
+    }
+  }
+  return equal_outputs;
+}
+
+// Every wire of two runs of one graph.
+bool same_wires(const Loaded& loaded, const Run& reference, const Run& kernels) {
+  const auto &a = reference.recorder.wires, &b = kernels.recorder.wires;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    if (a[i].hash == b[i].hash) continue;
+    std::printf("reference and kernels differ: node \"%s\" (%s) output %u: %s\n", a[i].name.c_str(),
+                a[i].op.c_str(), a[i].slot,
+                first_difference(value_of(reference, loaded, a[i]), value_of(kernels, loaded, b[i]))
+                    .c_str());
+    return false;
+  }
+  return a.size() == b.size();
+}
+
+Result<bool> compare(const Flags& flags) {
+  SDX_ASSIGN(const Loaded loaded, load(flags.model, flags.engine, flags.inputs));
+  SDX_ASSIGN(const typed::Graph graph, type(loaded.model, loaded.options));
+  SDX_ASSIGN(const Run reference, run_with(loaded, graph, false, true));
+  SDX_ASSIGN(const Run kernels, run_with(loaded, graph, false, false));
+  SDX_ASSIGN(const Run optimized, run_with(loaded, graph, true, false));
+  const bool wires = same_wires(loaded, reference, kernels);
+  const bool outputs = same(loaded, "kernels", kernels, "optimised", optimized);
+  if (!wires || !outputs) return false;
+  std::printf(
+      "equal bits: %zu wires, %zu outputs; reference, kernels (%s, %d threads) and optimised (%zu "
+      "steps)\n",
+      reference.recorder.wires.size(), reference.outputs.size(),
+      std::string(isa_name(loaded.options.isa)).c_str(), loaded.compiled->pool().threads(),
+      optimized.recorder.wires.size());
+  return true;
+}
+
+}  // namespace
+
+Command compare_command(CLI::App& program) {
+  CLI::App* app =
+      program.add_subcommand("compare", "every wire, kernels and optimised against the reference");
+  auto flags = std::make_shared<Flags>();
+  app->add_option("model", flags->model, "an .onnx file")->required();
+  flags->inputs.seed = 0;
+  flags->inputs.add_to(*app);
+  flags->engine.add_to(*app);
+  return {app, [flags] {
+            const Result<bool> same = compare(*flags);
+            if (!same) return report(same.error());
+            return *same ? kOk : kWrong;
+          }};
+}
+
+}  // namespace sdx::cli

@@ -1,0 +1,147 @@
+// sardonyx info: what a model is, without running it.
+#include <algorithm>
+#include <cstdio>
+
+#include "inputs.h"
+#include "listing.h"
+
+namespace sdx::cli {
+namespace {
+
+struct Flags {
+  std::string model;
+  InputFlags inputs;
+};
+
+// 1234567 -> "1,234,567".
+std::string grouped(uint64_t n) {
+  std::string text = std::to_string(n);
+  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  return text;
+}
+
+void line(const char* label, const std::string& text) {
+  if (!text.empty()) std::printf("%-14s%s\n", label, text.c_str());
+}
+
+struct Parameters {
+  uint64_t count = 0, bytes = 0, tensors = 0;
+};
+
+Parameters parameters_of(const model::Model& model) {
+  Parameters all;
+  if (!model.graph) return all;
+  for (const model::TensorData& tensor : model.graph->initializer) {
+    const auto count = element_count(tensor.dims);
+    if (!count) continue;
+    all.count += *count;
+    all.bytes += bytes_for(tensor.dtype(), *count);
+    ++all.tensors;
+  }
+  return all;
+}
+
+// Multiply-adds of all nodes whose operator counts them and whose shapes are known.
+std::string multiply_adds_of(const typed::Graph& graph) {
+  uint64_t total = 0;
+  size_t open = 0;
+  for (const typed::Node& node : graph.nodes()) {
+    if (node.kind != typed::Node::Kind::op || node.op().multiply_adds == nullptr) continue;
+    Facts in;
+    for (const typed::Outlet input : node.inputs) in.push_back(graph.fact(input));
+    const auto known = [](const Fact& fact) { return !fact.present() || fact.is_concrete(); };
+    if (!std::all_of(in.begin(), in.end(), known) ||
+        !std::all_of(node.outputs.begin(), node.outputs.end(), known)) {
+      ++open;
+      continue;
+    }
+    total += node.op().multiply_adds(node.resolved.get(), {in, node.outputs, Isa::portable, 1});
+  }
+  std::string text = grouped(total);
+  if (open > 0)
+    text += fmt::format(" and those of {} nodes whose shapes are open (--set DIM=V)", open);
+  return text;
+}
+
+Status info(const Flags& flags) {
+  SDX_ASSIGN(const auto model, model::read_file(flags.model));
+  SDX_ASSIGN(const Bindings set, flags.inputs.bindings(*model));
+  line("model", flags.model);
+  line("graph", model->graph ? model->graph->name : "none");
+  line("IR version", std::to_string(model->ir_version));
+  for (const model::OpsetId& opset : model->opset_import) {
+    line("opset",
+         fmt::format("{} {}", opset.domain.empty() ? "ai.onnx" : opset.domain, opset.version));
+  }
+  line("producer", model->producer_name +
+                       (model->producer_version.empty() ? "" : " " + model->producer_version));
+  line("domain", model->domain);
+  line("version", model->model_version != 0 ? std::to_string(model->model_version) : "");
+  line("doc", model->doc_string.substr(0, model->doc_string.find('\n')));
+  for (const model::StringEntry& entry : model->metadata_props) {
+    line("metadata", fmt::format("{} = {}", entry.key, entry.value.substr(0, 100)));
+  }
+
+  CompileOptions options;
+  options.set = set;
+  Result<typed::Graph> typed = type(model, options);
+  if (typed) {
+    for (const typed::Outlet input : typed->inputs()) {
+      line("input",
+           fmt::format("{} {}", typed->node(input.node).use.name, typed->fact(input).text()));
+    }
+    for (const typed::Output& output : typed->outputs()) {
+      line("output", fmt::format("{} {}", output.name, typed->fact(output.outlet).text()));
+    }
+  } else if (model->graph) {
+    for (const auto& [label, list] :
+         {std::pair{"input", &model->graph->input}, {"output", &model->graph->output}}) {
+      for (const model::ValueInfo& value : *list) {
+        line(label, value.name + " " +
+                        (value.type ? infer::fact_of(*value.type, value.name).text() : "?"));
+      }
+    }
+  }
+
+  std::map<std::string, size_t> histogram;
+  size_t nodes = 0;
+  each_node(*model, [&](const model::Node& node) {
+    ++histogram[node.domain.empty() || node.domain == "ai.onnx" ? node.op_type
+                                                                : node.domain + "." + node.op_type];
+    ++nodes;
+  });
+  std::vector<std::pair<std::string, size_t>> sorted(histogram.begin(), histogram.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string operators;
+  for (const auto& [name, count] : sorted) {
+    operators += fmt::format("{}{}{}", operators.empty() ? "" : ", ", name,
+                             count > 1 ? fmt::format(" {}", count) : "");
+  }
+  line("nodes", std::to_string(nodes));
+  line("operators", operators);
+  if (!model->functions.empty()) line("functions", std::to_string(model->functions.size()));
+  const Parameters parameters = parameters_of(*model);
+  line("parameters", fmt::format("{} in {} tensors, {} bytes", grouped(parameters.count),
+                                 parameters.tensors, grouped(parameters.bytes)));
+  if (!typed) return std::move(typed).error();
+  line("multiply-adds", multiply_adds_of(*typed));
+  return ok();
+}
+
+}  // namespace
+
+Command info_command(CLI::App& program) {
+  CLI::App* app =
+      program.add_subcommand("info", "metadata, signature, operators, parameters, multiply-adds");
+  auto flags = std::make_shared<Flags>();
+  app->add_option("model", flags->model, "an .onnx file")->required();
+  app->add_option("--set", flags->inputs.sizes, "the size of a symbolic dimension: DIM=V")
+      ->take_all();
+  return {app, [flags] {
+            const Status status = info(*flags);
+            return status ? kOk : report(status.error());
+          }};
+}
+
+}  // namespace sdx::cli

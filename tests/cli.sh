@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# The program as people call it: exit codes, error texts, files. Usage: tests/cli.sh build/sardonyx
+set -uo pipefail
+sardonyx=$1
+data=$(cd "$(dirname "$0")" && pwd)/data
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+# expect CODE TEXT COMMAND...: the exit code, and a piece of what is printed on either stream.
+expect() {
+  local code=$1 text=$2 out found
+  shift 2
+  out=$("$@" 2>&1)
+  found=$?
+  if [ "$found" != "$code" ] || [[ "$out" != *"$text"* ]]; then
+    echo "FAIL: ${*/#$sardonyx/sardonyx}"
+    echo "  exit code $found, expected $code; expected to read: $text"
+    printf '%s\n' "$out" | sed 's/^/  | /' | head -12
+    failed=1
+  fi
+}
+same() {
+  if [ "$1" != "$2" ]; then
+    echo "FAIL: $3: \"$1\" is not \"$2\""
+    failed=1
+  fi
+}
+# An .npy file: dtype, shape, and the elements' bytes as printf takes them.
+npy() {
+  local header="{'descr': '$1', 'fortran_order': False, 'shape': $2, }"
+  printf '\x93NUMPY\x01\x00\x76\x00%-117s\n'"$3" "$header"
+}
+
+# Every command explains itself.
+expect 0 "info" "$sardonyx" -h
+for command in info check show run test bench profile compare convert ops; do
+  expect 0 "Usage" "$sardonyx" "$command" -h
+done
+expect 2 "" "$sardonyx"
+expect 2 "" "$sardonyx" no-such-command
+expect 2 "" "$sardonyx" run
+expect 2 "--threads" "$sardonyx" run "$data/softmax.onnx" --threads -1
+expect 2 "--isa" "$sardonyx" run "$data/softmax.onnx" --isa mmx
+
+# Files that are not models.
+printf 'not a model' > "$work/text.onnx"
+: > "$work/empty.onnx"
+head -c 40 "$data/softmax.onnx" > "$work/cut.onnx"
+for command in info check show run bench profile compare; do
+  expect 2 "error[SDX-" "$sardonyx" "$command" "$work/no-such-file.onnx"
+  expect 2 "error[SDX-" "$sardonyx" "$command" "$work/text.onnx"
+  expect 2 "error[SDX-" "$sardonyx" "$command" "$work/cut.onnx"
+  expect 2 "error[SDX-" "$sardonyx" "$command" "$work"
+done
+
+# check: 0 valid, 1 violations, 2 unreadable.
+expect 0 "valid" "$sardonyx" check "$data/softmax.onnx"
+expect 1 "MatMul" "$sardonyx" check "$data/badshape.onnx"
+expect 1 '"valid": false' "$sardonyx" check "$data/badshape.onnx" --format json
+expect 2 '"readable": false' "$sardonyx" check "$work/text.onnx" --format json
+expect 2 "error[SDX-" "$sardonyx" run "$data/badshape.onnx" --random 1
+
+# Inputs.
+expect 2 'no value for input "x"' "$sardonyx" run "$data/softmax.onnx"
+expect 2 'did you mean "x"' "$sardonyx" run "$data/softmax.onnx" --input X=a.pb
+expect 2 'NAME=FILE' "$sardonyx" run "$data/softmax.onnx" --input x
+expect 2 '.pb and .npy' "$sardonyx" run "$data/softmax.onnx" --input x=a.txt
+expect 2 'no-such.pb' "$sardonyx" run "$data/softmax.onnx" --input x="$work/no-such.pb"
+expect 2 'did you mean "N"' "$sardonyx" run "$data/softmax.onnx" --random 1 --set n=2
+expect 2 'is not a size' "$sardonyx" run "$data/softmax.onnx" --random 1 --set N=-2
+expect 0 'N = 1' "$sardonyx" run "$data/softmax.onnx" --random 1
+expect 0 'y f32[2,3] =' "$sardonyx" run "$data/softmax.onnx" --random 1 --set N=2
+npy '<f4' '(1, 3)' '\x00\x00\x80\x3f\x00\x00\x80\x3f\x00\x00\x80\x3f' > "$work/ones.npy"
+expect 0 'y f32[1,3] = 0.33333334 0.33333334 0.33333334' "$sardonyx" run "$data/softmax.onnx" --input x="$work/ones.npy"
+npy '<f4' '(3,)' '\x00\x00\x80\x3f\x00\x00\x80\x3f\x00\x00\x80\x3f' > "$work/flat.npy"
+expect 2 'the rank differs' "$sardonyx" run "$data/softmax.onnx" --input x="$work/flat.npy"
+npy '<i4' '(1, 3)' '\x00\x00\x80\x3f\x00\x00\x80\x3f\x00\x00\x80\x3f' > "$work/ints.npy"
+expect 2 'the element type differs' "$sardonyx" run "$data/softmax.onnx" --input x="$work/ints.npy"
+npy '<f4' '(1, 3)' '\x00' > "$work/short.npy"
+expect 2 'SDX-C0023' "$sardonyx" run "$data/softmax.onnx" --input x="$work/short.npy"
+npy '<f4' '(1, -3)' '\x00' > "$work/negative.npy"
+expect 2 'error[SDX-' "$sardonyx" run "$data/softmax.onnx" --input x="$work/negative.npy"
+npy '<f4' '(99999999999, 99999999999)' '\x00' > "$work/huge.npy"
+expect 2 'error[SDX-' "$sardonyx" run "$data/softmax.onnx" --input x="$work/huge.npy"
+cp "$work/text.onnx" "$work/text.npy"
+expect 2 'not a .npy file' "$sardonyx" run "$data/softmax.onnx" --input x="$work/text.npy"
+
+# A digest depends on the model and its inputs alone.
+digest=$("$sardonyx" run "$data/static.onnx" --random 7 --digest)
+for flags in "--threads 1" "--threads 3" "--isa portable" "--optimize off"; do
+  # shellcheck disable=SC2086
+  same "$("$sardonyx" run "$data/static.onnx" --random 7 --digest $flags)" "$digest" "digest with $flags"
+done
+same "$digest" "$(cat "$data/static.digest")" "digest of the static model"
+
+# Outputs appear all or not at all.
+expect 0 "" "$sardonyx" run "$data/static.onnx" --random 7 --output-dir "$work/new/out"
+same "$(ls -A "$work/new/out")" "$(printf 'output_0.pb\noutput_1.pb')" "files of a new folder"
+expect 0 "" "$sardonyx" run "$data/softmax.onnx" --random 7 --output-dir "$work/new/out"
+same "$(ls -A "$work/new/out")" "output_0.pb" "files of a run with fewer outputs"
+echo kept > "$work/new/out/notes"
+expect 2 "error" "$sardonyx" run "$data/static.onnx" --output-dir "$work/new/out"
+same "$(ls -A "$work/new/out")" "$(printf 'notes\noutput_0.pb')" "files after a failed run"
+expect 2 "not a folder" "$sardonyx" run "$data/static.onnx" --random 7 --output-dir "$work/new/out/notes"
+same "$(ls -A "$work/new")" "out" "nothing is left beside the folder"
+expect 0 "f32[1,3]" "$sardonyx" run "$data/softmax.onnx" --input x="$work/new/out/output_0.pb"
+
+# The other commands say what they should.
+expect 0 'multiply-adds' "$sardonyx" info "$data/static.onnx"
+expect 0 'Softmax[axis = 1](%x)' "$sardonyx" show "$data/softmax.onnx"
+expect 0 '%x[FLOAT, Nx3]' "$sardonyx" show "$data/softmax.onnx" --at model
+expect 0 'Softmax[axis = 1](%x) : f32[N,3]' "$sardonyx" show "$data/softmax.onnx" --at inferred
+expect 0 'Softmax.13 {axis=1} (%x) : f32[8,3] "soft"' "$sardonyx" show "$data/softmax.onnx" --at typed --set N=8
+expect 0 'step' "$sardonyx" show "$data/static.onnx" --at plan
+expect 0 '"median_ms":' "$sardonyx" bench "$data/static.onnx" --runs 3 --json
+expect 0 'min' "$sardonyx" bench "$data/static.onnx" --runs 3
+expect 0 'Softmax' "$sardonyx" profile "$data/static.onnx" --trace "$work/trace.json"
+expect 0 'traceEvents' cat "$work/trace.json"
+expect 0 'equal bits' "$sardonyx" compare "$data/static.onnx"
+expect 0 'version 13' "$sardonyx" ops Softmax
+expect 0 '"since": 13' "$sardonyx" ops Softmax --json
+expect 0 'operators' "$sardonyx" ops
+expect 2 'did you mean "Softmax"' "$sardonyx" ops Sofmax
+expect 0 '' "$sardonyx" convert "$data/static.onnx" "$work/again.onnx"
+expect 0 '' cmp "$data/static.onnx" "$work/again.onnx"
+expect 2 'written as .onnx' "$sardonyx" convert "$data/static.onnx" "$work/again.bin"
+
+# test: what fails must be listed, what is listed must fail.
+mkdir -p "$work/suite/test_good/test_data_set_0" "$work/suite/test_bad/test_data_set_0"
+for name in good bad; do
+  cp "$data/softmax.onnx" "$work/suite/test_$name/model.onnx"
+  cp "$work/new/out/output_0.pb" "$work/suite/test_$name/test_data_set_0/input_0.pb"
+  "$sardonyx" run "$data/softmax.onnx" --input x="$work/new/out/output_0.pb" --output-dir "$work/suite/test_$name/test_data_set_0"
+done
+cp "$work/suite/test_bad/test_data_set_0/input_0.pb" "$work/suite/test_bad/test_data_set_0/output_0.pb"
+expect 1 '1 passed, 1 failed' "$sardonyx" test "$work/suite"
+expect 1 'FAIL test_bad: SDX-C0013: output 0 "y" element 0' "$sardonyx" test "$work/suite"
+expect 0 '1 passed, 0 failed' "$sardonyx" test "$work/suite/test_good"
+echo 'test_bad it expects its input' > "$work/list"
+expect 0 '1 passed, 1 failed' "$sardonyx" test "$work/suite" --expect-failures "$work/list"
+echo 'test_good no reason' >> "$work/list"
+expect 1 'PASS test_good' "$sardonyx" test "$work/suite" --expect-failures "$work/list"
+expect 2 'no tests' "$sardonyx" test "$work/new"
+
+exit $failed
