@@ -25,7 +25,7 @@ Result<std::shared_ptr<const run::Compiled>> compile(const typed::Graph& graph,
                                                      const CompileOptions& options) {
   auto pool = std::make_shared<Pool>(options.threads);
   const plan::Options planning{
-      .isa = options.isa, .threads = pool->threads(), .reference = options.reference};
+      .isa = options.isa, .threads = pool->threads(), .fuse = options.optimize, .reference = options.reference};
   typed::Graph ready = graph.without_dead();
   if (options.optimize) {
     SDX_ASSIGN(ready, rewrite::optimize(ready));

@@ -37,6 +37,8 @@ class LateOutputs {
   virtual void give(size_t output, Value value) = 0;
 };
 
+class FusedProgram;  // op/epilogue.h
+
 struct Args {
   std::span<const View> ins;
   std::span<const View> outs;
@@ -45,6 +47,9 @@ struct Args {
   Isa isa = Isa::portable;
   const void* packed = nullptr;  // what the kernel's pack() made
   LateOutputs* late = nullptr;
+  // A program to run on the product's blocks, and its inputs; the output is the program's.
+  const FusedProgram* fused = nullptr;
+  std::span<const View> fused_inputs;
 
   const View& in(size_t i) const { return ins[i]; }
   bool has(size_t i) const { return i < ins.size() && ins[i].present(); }

@@ -33,6 +33,8 @@ struct Kernel {
   // Constant inputs rearranged once, at planning; run() finds the result in Args::packed.
   std::shared_ptr<const void> (*pack)(const A&, const Call&, Pool&) = nullptr;
   uint32_t packs = 0;  // bit i: input i is constant and only needed by pack()
+  // Can run Args::fused on blocks of an f32 output 0: how many of its axes are the blocks' rows; 0: not this time.
+  size_t (*epilogue)(const A&, const Call&) = nullptr;
 };
 
 // Tests, benchmarks and examples of an operator. Without `expected`, kernels are compared with the reference.
@@ -90,6 +92,7 @@ struct Op {
     size_t (*scratch)(const void*, const Call&);
     std::shared_ptr<const void> (*pack)(const void*, const Call&, Pool&);
     uint32_t packs;
+    size_t (*epilogue)(const void*, const Call&);
   };
   std::string_view domain, name, doc;
   std::span<const Version> history;
@@ -128,7 +131,11 @@ struct Erased {
                               : +[](const void* a, const Call& call, Pool& pool) {
                                   return kDecl.kernels[I].pack(as(a), call, pool);
                                 },
-            k.packs};
+            k.packs,
+            k.epilogue == nullptr ? nullptr
+                                  : +[](const void* a, const Call& call) {
+                                      return kDecl.kernels[I].epilogue(as(a), call);
+                                    }};
   }
   template <size_t... I>
   static constexpr auto kernels(std::index_sequence<I...>) {

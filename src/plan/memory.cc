@@ -93,10 +93,13 @@ class Placer {
     last_read_.resize(graph_.size());
     for (uint32_t id = 0; id < graph_.size(); ++id) last_read_[id].resize(graph_.node(id).outputs.size(), 0);
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
-      step_of_[plan_.steps[s].node] = s;
-      for (const Outlet input : graph_.node(plan_.steps[s].node).inputs) {
+      const Step& step = plan_.steps[s];
+      step_of_[step.node] = s;
+      for (const Outlet input : graph_.node(step.node).inputs) {
         if (input.present()) last_read_[input.node][input.slot] = s;
       }
+      if (!step.fused) continue;
+      for (const Outlet input : graph_.node(step.fused->node).inputs) last_read_[input.node][input.slot] = s;
     }
     for (const typed::Output& output : graph_.outputs()) {
       last_read_[output.outlet.node][output.outlet.slot] = kNever;
@@ -122,6 +125,13 @@ class Placer {
         wire({step.node, slot}) = {roots_.size(), 0};
         roots_.push_back({Place::Kind::late, 0, 0, s, kNever});
       }
+      return false;
+    }
+    if (step.fused) {
+      // The product is written where the program's result goes, so that memory must not be an operand's.
+      const Outlet out{step.fused->node, 0};
+      wire(out) = {roots_.size(), 0};
+      roots_.push_back({Place::Kind::arena, 0, bytes_of(graph_.fact(out)), s, std::max(s, last_read(out))});
       return false;
     }
     if (is_view(step, node)) return true;

@@ -1,7 +1,10 @@
 #include "plan/plan.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
+#include "ops/list.h"
 #include "plan/memory.h"
 
 namespace sdx::plan {
@@ -69,6 +72,54 @@ std::vector<uint32_t> execution_order(const typed::Graph& graph) {
   return order;
 }
 
+// A product whose one reader is an element-wise program takes that program into its kernel, if the program's other inputs
+// are there by then.
+void fuse_programs(Plan& plan) {
+  const typed::Graph& graph = plan.graph;
+  const auto users = graph.successors();
+  std::vector<size_t> step_of(graph.size(), SIZE_MAX);
+  for (size_t s = 0; s < plan.steps.size(); ++s) step_of[plan.steps[s].node] = s;
+  std::vector<bool> is_output(graph.size(), false), gone(plan.steps.size(), false);
+  for (const typed::Output& output : graph.outputs()) is_output[output.outlet.node] = true;
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    Step& step = plan.steps[s];
+    if (step.kernel == nullptr || step.kernel->epilogue == nullptr || step.late || is_output[step.node]) continue;
+    if (users[step.node][0].size() != 1) continue;
+    const uint32_t reader = users[step.node][0][0];
+    const typed::Node& node = graph.node(reader);
+    if (node.use.op != &ops::elementwise || plan.steps[step_of[reader]].late) continue;
+    Facts in, product_in;
+    size_t product = 0;
+    bool ready = true;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const typed::Outlet input = node.inputs[i];
+      in.push_back(graph.fact(input));
+      if (input.node == step.node) {
+        product = i;
+      } else if (graph.node(input.node).kind == typed::Node::Kind::op) {
+        ready &= step_of[input.node] < s;
+      }
+    }
+    for (const typed::Outlet input : graph.node(step.node).inputs) product_in.push_back(graph.fact(input));
+    const Facts& out = graph.node(step.node).outputs;
+    const Call call{product_in, out, plan.options.isa, plan.options.threads};
+    const size_t rows = step.kernel->epilogue(graph.node(step.node).resolved.get(), call);
+    if (!ready || rows == 0 || out[0].dims() != node.outputs[0].dims()) continue;
+    Result<Program> program = Program::parse(in.size(), node.use.get<std::vector<std::string>>("code"));
+    if (!program) continue;
+    auto fused = FusedProgram::make(*std::move(program), product, in, out[0], rows);
+    if (!fused) continue;
+    step.fused = std::make_shared<const Fusion>(Fusion{reader, *std::move(fused)});
+    gone[step_of[reader]] = true;
+    step_of[reader] = s;  // its readers now wait for this step
+  }
+  std::vector<Step> kept;
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    if (!gone[s]) kept.push_back(std::move(plan.steps[s]));
+  }
+  plan.steps = std::move(kept);
+}
+
 }  // namespace
 
 Result<Plan> make_plan(typed::Graph graph, const Options& options, Pool& pool) {
@@ -81,6 +132,7 @@ Result<Plan> make_plan(typed::Graph graph, const Options& options, Pool& pool) {
     choose_kernel(step, plan.graph, options, pool);
     plan.steps.push_back(std::move(step));
   }
+  if (options.fuse && !options.reference) fuse_programs(plan);
   place_wires(plan);
   return plan;
 }
@@ -109,10 +161,12 @@ std::string to_text(const Plan& plan) {
     for (const typed::Outlet input : node.inputs) {
       out += input.present() ? fmt::format(" {}", text(plan.places[input.node][input.slot])) : " -";
     }
+    if (step.fused) out += fmt::format(" then [{}]", fmt::join(step.fused->program.program().text(), "; "));
     out += " ->";
-    for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
-      if (!node.outputs[slot].present()) continue;
-      out += fmt::format(" {} {}", node.outputs[slot].text(), text(plan.places[step.node][slot]));
+    const Facts& results = plan.graph.node(plan.result_of(step)).outputs;
+    for (size_t slot = 0; slot < results.size(); ++slot) {
+      if (!results[slot].present()) continue;
+      out += fmt::format(" {} {}", results[slot].text(), text(plan.places[plan.result_of(step)][slot]));
     }
     if (step.scratch_bytes > 0) out += fmt::format(" (scratch {} bytes)", step.scratch_bytes);
     out += "\n";

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "op/epilogue.h"
 #include "typed/graph.h"
 
 namespace sdx::plan {
@@ -12,6 +13,7 @@ namespace sdx::plan {
 struct Options {
   Isa isa = Isa::portable;
   int threads = 1;
+  bool fuse = true;        // element-wise programs into products
   bool reference = false;  // the reference body of every operator instead of kernels
 };
 
@@ -30,15 +32,25 @@ struct Place {
   size_t offset = 0;
 };
 
+// An Elementwise node that runs inside the kernel of the product that feeds it.
+struct Fusion {
+  uint32_t node;
+  FusedProgram program;
+};
+
 struct Step {
   uint32_t node = 0;
   const Op::AnyKernel* kernel = nullptr;  // null: the reference
   std::shared_ptr<const void> packed;
   size_t scratch_offset = 0, scratch_bytes = 0;
+  std::shared_ptr<const Fusion> fused;  // what the step gives is then this node's output
   bool late = false;  // shapes known only when its inputs are: typed, given memory and run in one go
 };
 
 struct Plan {
+  // The node whose outputs the step writes.
+  uint32_t result_of(const Step& step) const { return step.fused ? step.fused->node : step.node; }
+
   typed::Graph graph;
   std::vector<Step> steps;                  // in order; views cost no step
   std::vector<std::vector<Place>> places;   // by node and slot

@@ -95,6 +95,12 @@ std::optional<uint16_t> append(Draft& draft, const typed::Graph& graph, const No
 
 size_t operands_of(const Pointwise& op) { return op.kind == Pointwise::Kind::binary ? 2 : 1; }
 
+// Products can run a program on their blocks: an operation that reads one is worth a program of its own.
+bool is_product(const Node& node) {
+  return node.kind == Node::Kind::op && std::any_of(node.op().kernels.begin(), node.op().kernels.end(),
+                                                    [](const Op::AnyKernel& k) { return k.epilogue != nullptr; });
+}
+
 Result<std::optional<std::vector<Outlet>>> fuse(Rewriting& r, uint32_t id) {
   const Node& node = r.old.node(id);
   const std::optional<Pointwise> op = instruction_of(r.old, node);
@@ -102,7 +108,7 @@ Result<std::optional<std::vector<Outlet>>> fuse(Rewriting& r, uint32_t id) {
   Draft draft;
   std::vector<uint16_t> operands;
   std::vector<const Node*> stands_for;
-  bool fused = false;
+  bool fused = false;  // or worth a program all the same
   for (size_t i = 0; i < operands_of(*op); ++i) {
     const Outlet now = r.now(node.inputs[i]);
     const Node& producer = r.made.node(now.node);
@@ -122,6 +128,7 @@ Result<std::optional<std::vector<Outlet>>> fuse(Rewriting& r, uint32_t id) {
         continue;
       }
     }
+    fused |= is_product(producer) && r.uses(node.inputs[i]) == 1 && node.outputs[0].type == DType::f32;
     operands.push_back(draft.input(now));
   }
   stands_for.push_back(&node);

@@ -40,6 +40,7 @@ Status Session::prepare(std::span<const Value> inputs) {
   for (const Step& step : plan_->steps) {
     const typed::Node& node = plan_->graph.node(step.node);
     wires += node.inputs.size() + node.outputs.size();
+    if (step.fused) wires += plan_->graph.node(step.fused->node).inputs.size() + 1;
   }
   dims_.reserve(wires);  // views point into it
   const auto view_at = [&](Outlet outlet) {
@@ -63,12 +64,20 @@ Status Session::prepare(std::span<const Value> inputs) {
   };
   for (const Step& step : plan_->steps) {
     const typed::Node& node = plan_->graph.node(step.node);
-    Prepared prepared{views_.size(), node.inputs.size(), node.outputs.size(), patches_.size(), 0};
+    const uint32_t result = plan_->result_of(step);
+    const size_t outputs = plan_->graph.node(result).outputs.size();
+    Prepared prepared{views_.size(), node.inputs.size(), 0, outputs, patches_.size(), 0};
     if (step.late) {
       has_late_ = true;
     } else {
       for (const Outlet input : node.inputs) views_.push_back(view_at(input));
-      for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) views_.push_back(view_at({step.node, slot}));
+      if (step.fused) {
+        for (const Outlet input : plan_->graph.node(step.fused->node).inputs) {
+          views_.push_back(input.node == step.node ? View{} : view_at(input));
+          ++prepared.fused_inputs;
+        }
+      }
+      for (uint32_t slot = 0; slot < outputs; ++slot) views_.push_back(view_at({result, slot}));
     }
     prepared.patches = patches_.size() - prepared.first_patch;
     prepared_.push_back(prepared);
@@ -139,7 +148,9 @@ Status Session::execute(std::span<const Value> inputs, std::span<Tensor> outputs
     }
     Args args;
     args.ins = {views_.data() + at.first_view, at.inputs};
-    args.outs = {views_.data() + at.first_view + at.inputs, at.outputs};
+    args.fused = step.fused ? &step.fused->program : nullptr;
+    args.fused_inputs = {views_.data() + at.first_view + at.inputs, at.fused_inputs};
+    args.outs = {views_.data() + at.first_view + at.inputs + at.fused_inputs, at.outputs};
     args.scratch = {static_cast<std::byte*>(arena_.get()) + step.scratch_offset, step.scratch_bytes};
     args.pool = &compiled_->pool();
     args.isa = plan_->options.isa;
@@ -147,7 +158,7 @@ Status Session::execute(std::span<const Value> inputs, std::span<Tensor> outputs
     Status status = step.kernel != nullptr ? step.kernel->run(node.resolved.get(), args)
                                            : node.op().reference(node.resolved.get(), args);
     if (!status) return here(std::move(status).error());
-    if (observer != nullptr) observer->after(step.node, node, args.outs);
+    if (observer != nullptr) observer->after(plan_->result_of(step), node, args.outs);
   }
   return ok();
 }

@@ -69,7 +69,7 @@ class Session {
     typed::Outlet outlet;  // of a late value
   };
   struct Prepared {
-    size_t first_view, inputs, outputs;
+    size_t first_view, inputs, fused_inputs, outputs;
     size_t first_patch, patches;
   };
 

@@ -67,7 +67,12 @@ Result<std::vector<Value>> eval(const sdx::Node& use, std::span<const Value> inp
 
   Late late(inputs, results, out);
   Pool& pool = options.pool != nullptr ? *options.pool : single_thread();
-  Args args{views, outs, {}, &pool, options.isa, nullptr, &late};
+  Args args;
+  args.ins = views;
+  args.outs = outs;
+  args.pool = &pool;
+  args.isa = options.isa;
+  args.late = &late;
   const Op::AnyKernel* chosen = nullptr;
   const Call call{in, out, options.isa, pool.threads()};
   if (!options.reference && planned) {

@@ -1,5 +1,6 @@
 // Conv.
 #include "kernel/conv/conv.h"
+#include "op/epilogue.h"
 
 #include <cmath>
 #include <cstring>
@@ -147,17 +148,23 @@ Status run(const Conv& a, Args& args) {
     conv_pack_weights(c.shape, args.in(1).data<float>(), packed, *args.pool);
     c.weights = packed;
   }
+  EpilogueCall fused{args.fused, args.fused_inputs};
+  c.epilogue = fused.epilogue();
   sdx::conv(c, *args.pool);
   return ok();
 }
+
+size_t epilogue(const Conv&, const Call& call) { return call.out[0].type == DType::f32 ? 2 : 0; }
 
 constexpr Kernel<Conv> kPacked = {.name = "conv_f32_packed",
                                   .fits = fits_packed,
                                   .run = run,
                                   .scratch = scratch_packed,
                                   .pack = pack,
-                                  .packs = 1u << 1};
-constexpr Kernel<Conv> kPlain = {.name = "conv_f32", .fits = fits, .run = run, .scratch = scratch};
+                                  .packs = 1u << 1,
+                                  .epilogue = epilogue};
+constexpr Kernel<Conv> kPlain = {
+    .name = "conv_f32", .fits = fits, .run = run, .scratch = scratch, .epilogue = epilogue};
 constexpr Kernel<Conv> kKernels[] = {kPacked, kPlain, widened<kPacked>("conv_f16_packed"),
                                      widened<kPlain>("conv_f16")};
 

@@ -1,5 +1,6 @@
 // Gemm.
 #include "kernel/gemm/gemm.h"
+#include "op/epilogue.h"
 
 #include "ops/list.h"
 #include "ops/matmul/batch.h"
@@ -203,6 +204,8 @@ Status run(const Gemm& g, Args& args) {
     }
   }
   call.scratch = args.scratch.data();
+  EpilogueCall fused{args.fused, args.fused_inputs};
+  call.epilogue = fused.epilogue();
   sdx::gemm(call, *args.pool);
   return ok();
 }
@@ -232,14 +235,17 @@ Status run_f64(const Gemm& g, Args& args) {
   return ok();
 }
 
+size_t epilogue(const Gemm&, const Call& call) { return call.out[0].type == DType::f32 ? 1 : 0; }
+
 constexpr Kernel<Gemm> kKernels[] = {
     {.name = "gemm_packed",
      .fits = fits_packed,
      .run = run,
      .scratch = scratch_packed,
      .pack = pack,
-     .packs = 1u << 1},
-    {.name = "gemm", .fits = fits, .run = run, .scratch = scratch},
+     .packs = 1u << 1,
+     .epilogue = epilogue},
+    {.name = "gemm", .fits = fits, .run = run, .scratch = scratch, .epilogue = epilogue},
     {.name = "gemm_f64", .fits = fits_f64, .run = run_f64},
 };
 

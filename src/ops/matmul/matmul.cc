@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "kernel/gemm/gemm.h"
+#include "op/epilogue.h"
 #include "ops/list.h"
 #include "ops/matmul/batch.h"
 #include "ops/noise.h"
@@ -129,6 +130,8 @@ Status run(const MatMul&, Args& args) {
   const size_t bytes = bits(a.type) / 8;
   GemmArgs g = gemm_args(s, a.type);
   g.scratch = args.scratch.data();
+  EpilogueCall fused{args.fused, args.fused_inputs};
+  g.epilogue = fused.epilogue();
   const size_t packed_b = gemm_packed_b_size(s.k, s.n), plain_b = std::max<size_t>(1, s.k * s.n);
   if (args.packed != nullptr) g.b_batch = s.run_b / plain_b * packed_b;
   for (size_t batch = 0; batch < s.batches; batch += s.run) {
@@ -138,6 +141,7 @@ Status run(const MatMul&, Args& args) {
     g.c = y.data<std::byte>() + batch * s.m * s.n * bytes;
     if (args.packed != nullptr)
       g.b_packed = static_cast<const float*>(args.packed) + at_b / plain_b * packed_b;
+    fused.first_row = batch * s.m;
     sdx::gemm(g, *args.pool);
   }
   return ok();
@@ -166,14 +170,21 @@ Status run_f64(const MatMul&, Args& args) {
   return ok();
 }
 
+// Rows are all axes but the last; a vector on either side has no such matrix.
+size_t epilogue(const MatMul&, const Call& call) {
+  const bool matrices = call.in[0].rank() > 1 && call.in[1].rank() > 1;
+  return matrices && call.out[0].type == DType::f32 ? call.out[0].rank() - 1 : 0;
+}
+
 constexpr Kernel<MatMul> kKernels[] = {
     {.name = "matmul_packed",
      .fits = fits_packed,
      .run = run,
      .scratch = scratch_packed,
      .pack = pack,
-     .packs = 1u << 1},
-    {.name = "matmul", .fits = fits, .run = run, .scratch = scratch},
+     .packs = 1u << 1,
+     .epilogue = epilogue},
+    {.name = "matmul", .fits = fits, .run = run, .scratch = scratch, .epilogue = epilogue},
     {.name = "matmul_f64", .fits = fits_f64, .run = run_f64},
 };
 

@@ -1,0 +1,114 @@
+#include "op/epilogue.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sdx {
+namespace {
+
+constexpr size_t kMostRegisters = 8;
+// From this width on a row is worth a pass of its own; narrower blocks are gathered into one tile.
+constexpr size_t kWide = 128;
+
+}  // namespace
+
+std::optional<FusedProgram> FusedProgram::make(Program program, size_t product, const Facts& inputs, const Fact& out,
+                                               size_t row_rank) {
+  if (program.scratch() > kMostRegisters * Program::kTile || out.rank() < row_rank || row_rank == 0) return std::nullopt;
+  const Dims dims = out.dims();
+  FusedProgram fused;
+  fused.product_ = product;
+  fused.last_axis_ = size_t(dims[row_rank - 1]);
+  for (size_t i = row_rank; i < dims.size(); ++i) fused.columns_ *= size_t(dims[i]);
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    if (k == product) continue;
+    Dims own = inputs[k].dims();
+    if (own.size() > dims.size()) return std::nullopt;
+    own.insert(own.begin(), dims.size() - own.size(), 1);
+    const auto equal = [&](size_t from, size_t to) {
+      return std::equal(own.begin() + std::ptrdiff_t(from), own.begin() + std::ptrdiff_t(to),
+                        dims.begin() + std::ptrdiff_t(from));
+    };
+    const auto ones = [&](size_t from, size_t to) {
+      return std::all_of(own.begin() + std::ptrdiff_t(from), own.begin() + std::ptrdiff_t(to),
+                         [](int64_t size) { return size == 1; });
+    };
+    Operand& operand = fused.operands_[k];
+    if (ones(row_rank, dims.size())) {
+      operand.columns = false;
+    } else if (equal(row_rank, dims.size())) {
+      operand.columns = true;
+    } else {
+      return std::nullopt;
+    }
+    if (ones(0, row_rank)) {
+      operand.lead = Lead::none;
+    } else if (equal(0, row_rank)) {
+      operand.lead = Lead::all;
+    } else if (ones(0, row_rank - 1) && equal(row_rank - 1, row_rank)) {
+      operand.lead = Lead::last_axis;
+    } else {
+      return std::nullopt;
+    }
+  }
+  fused.program_ = std::move(program);
+  return fused;
+}
+
+const float* EpilogueCall::operand(size_t k, size_t row, size_t col) const {
+  const FusedProgram::Operand& o = fused->operands_[k];
+  const size_t lead = o.lead == FusedProgram::Lead::none  ? 0
+                      : o.lead == FusedProgram::Lead::all ? row
+                                                          : row % fused->last_axis_;
+  return inputs[k].data<float>() + (o.columns ? lead * fused->columns_ + col : lead);
+}
+
+void EpilogueCall::block(void* self, float* c, size_t ldc, size_t row, size_t col, size_t rows, size_t cols) {
+  const EpilogueCall& call = *static_cast<const EpilogueCall*>(self);
+  const FusedProgram& fused = *call.fused;
+  row += call.first_row;
+  const size_t inputs = call.inputs.size();
+  alignas(64) float memory[(kMostRegisters + Program::kMostInputs + 1) * Program::kTile];
+  float* tiles = memory + kMostRegisters * Program::kTile;
+  std::array<const float*, Program::kMostInputs> in{};
+  std::array<uint8_t, Program::kMostInputs> stride{};
+  if (cols >= kWide || rows == 1) {
+    for (size_t r = 0; r < rows; ++r) {
+      for (size_t k = 0; k < inputs; ++k) {
+        const bool is_product = k == fused.product_;
+        in[k] = is_product ? c + r * ldc : call.operand(k, row + r, col);
+        stride[k] = is_product || fused.operands_[k].columns ? 1 : 0;
+      }
+      fused.program_.run(in.data(), stride.data(), c + r * ldc, cols, memory);
+    }
+    return;
+  }
+  const size_t at_once = std::max<size_t>(1, Program::kTile / cols);
+  for (size_t first = 0; first < rows; first += at_once) {
+    const size_t count = std::min(at_once, rows - first);
+    for (size_t k = 0; k < inputs; ++k) {
+      float* tile = tiles + k * Program::kTile;
+      in[k] = tile;
+      stride[k] = 1;
+      const bool is_product = k == fused.product_;
+      if (!is_product && fused.operands_[k].lead == FusedProgram::Lead::none && !fused.operands_[k].columns) {
+        in[k] = call.inputs[k].data<float>();
+        stride[k] = 0;
+        continue;
+      }
+      for (size_t r = 0; r < count; ++r) {
+        const float* from = is_product ? c + (first + r) * ldc : call.operand(k, row + first + r, col);
+        if (is_product || fused.operands_[k].columns) {
+          std::memcpy(tile + r * cols, from, cols * sizeof(float));
+        } else {
+          std::fill_n(tile + r * cols, cols, *from);
+        }
+      }
+    }
+    float* result = tiles + Program::kMostInputs * Program::kTile;
+    fused.program_.run(in.data(), stride.data(), result, count * cols, memory);
+    for (size_t r = 0; r < count; ++r) std::memcpy(c + (first + r) * ldc, result + r * cols, cols * sizeof(float));
+  }
+}
+
+}  // namespace sdx
