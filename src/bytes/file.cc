@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/pages.h"
+
 namespace sdx {
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path,
@@ -44,12 +46,15 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::adopt(int descriptor, std:
       return fail("SDX-B0001", "cannot map \"{}\": {}", name, std::strerror(errno));
     }
   }
+  if (size > 0) note_mapping(data, size);
   return std::shared_ptr<const MappedFile>(
       new MappedFile(std::move(name), static_cast<const std::byte*>(data), size));
 }
 
 MappedFile::~MappedFile() {
-  if (size_ > 0) ::munmap(const_cast<std::byte*>(data_), size_);
+  if (size_ == 0) return;
+  forget_mapping(data_);
+  ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
 Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::string& path) {

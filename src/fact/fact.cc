@@ -19,7 +19,11 @@ Dims Fact::dims() const { return *constant_dims(*shape); }
 
 std::optional<std::vector<Dim>> Fact::integers() const {
   if (symbolic) return symbolic;
-  if (!value || !(is_integer(value->type()) || value->type() == DType::boolean)) return std::nullopt;
+  // Large integer constants are data (quantised weights, tables), never shapes or axes.
+  constexpr size_t kMost = 4096;
+  if (!value || value->count() > kMost || !(is_integer(value->type()) || value->type() == DType::boolean)) {
+    return std::nullopt;
+  }
   std::vector<Dim> result;
   result.reserve(value->count());
   for (size_t i = 0; i < value->count(); ++i) result.emplace_back(get_i64(value->type(), value->raw(), i));

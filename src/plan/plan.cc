@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/pages.h"
 #include "ops/list.h"
 #include "plan/memory.h"
 
@@ -28,7 +29,12 @@ void choose_kernel(Step& step, const typed::Graph& graph, const Options& options
     if (!kernel.fits(node.resolved.get(), call)) continue;
     step.kernel = &kernel;
     step.scratch_bytes = kernel.scratch(node.resolved.get(), call);
-    if (kernel.pack != nullptr) step.packed = kernel.pack(node.resolved.get(), call, pool);
+    if (kernel.pack != nullptr) {
+      step.packed = kernel.pack(node.resolved.get(), call, pool);
+      for (size_t i = 0; i < in.size(); ++i) {
+        if ((kernel.packs >> i) & 1u && in[i].value != nullptr) release_pages(in[i].value->raw(), in[i].value->bytes());
+      }
+    }
     return;
   }
 }

@@ -5,6 +5,7 @@
 
 namespace sdx::rewrite {
 
+extern const Rule replace_nan;
 extern const Rule fuse_elementwise;
 
 std::span<const Rule> rules();

@@ -54,6 +54,7 @@ namespace sdx {
   X(thresholded_relu, thresholded_relu(x, p)) \
   X(clip, clip(x, p, q))                      \
   X(square, canonical(x* x))                  \
+  X(replace_nan, select(is_nan(x), p, x))     \
   X(round_to_f16, round_to_f16(x))            \
   X(round_to_bf16, round_to_bf16(x))
 
