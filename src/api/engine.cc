@@ -30,8 +30,9 @@ Result<std::shared_ptr<const run::Compiled>> compile(const typed::Graph& graph,
   if (options.optimize) {
     SDX_ASSIGN(ready, rewrite::optimize(ready));
   }
-  return std::shared_ptr<const run::Compiled>(
-      std::make_shared<run::Compiled>(std::move(ready), planning, std::move(pool)));
+  auto compiled = std::make_shared<run::Compiled>(std::move(ready), planning, std::move(pool));
+  SDX_TRY(compiled->prepare());
+  return std::shared_ptr<const run::Compiled>(std::move(compiled));
 }
 
 }  // namespace sdx

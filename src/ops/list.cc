@@ -58,6 +58,7 @@ static const Op* const kOps[] = {
     &transpose,
     &unsqueeze,
     &elementwise,
+    &matmul_transposed,
     &if_,
     &loop,
     &scan,

@@ -64,6 +64,7 @@ extern const Op tile;
 extern const Op transpose;
 extern const Op unsqueeze;
 extern const Op elementwise;
+extern const Op matmul_transposed;
 extern const Op if_;
 extern const Op loop;
 extern const Op scan;

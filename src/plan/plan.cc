@@ -126,6 +126,30 @@ void fuse_programs(Plan& plan) {
   plan.steps = std::move(kept);
 }
 
+// Constants that every reader has packed are not kept a second time.
+void forget_packed(Plan& plan) {
+  std::vector<bool> needed(plan.graph.size(), false);
+  for (const typed::Output& output : plan.graph.outputs()) needed[output.outlet.node] = true;
+  const auto read = [&](uint32_t node, uint32_t packed) {
+    const auto& inputs = plan.graph.node(node).inputs;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].present() && !((packed >> i) & 1u)) needed[inputs[i].node] = true;
+    }
+  };
+  std::vector<bool> has_step(plan.graph.size(), false);
+  for (const Step& step : plan.steps) has_step[step.node] = true;
+  for (uint32_t id = 0; id < plan.graph.size(); ++id) {
+    if (!has_step[id]) read(id, 0);  // a view: what it sees is needed
+  }
+  for (const Step& step : plan.steps) {
+    read(step.node, step.packed ? step.kernel->packs : 0);
+    if (step.fused) read(step.fused->node, 0);
+  }
+  for (uint32_t id = 0; id < plan.graph.size(); ++id) {
+    if (plan.graph.node(id).kind == typed::Node::Kind::constant && !needed[id]) plan.graph.forget_value(id);
+  }
+}
+
 }  // namespace
 
 Result<Plan> make_plan(typed::Graph graph, const Options& options, Pool& pool) {
@@ -140,6 +164,7 @@ Result<Plan> make_plan(typed::Graph graph, const Options& options, Pool& pool) {
   }
   if (options.fuse && !options.reference) fuse_programs(plan);
   place_wires(plan);
+  forget_packed(plan);
   return plan;
 }
 

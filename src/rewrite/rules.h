@@ -6,6 +6,7 @@
 namespace sdx::rewrite {
 
 extern const Rule replace_nan;
+extern const Rule transposed_weights;
 extern const Rule fuse_elementwise;
 
 std::span<const Rule> rules();

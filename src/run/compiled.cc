@@ -61,14 +61,26 @@ Result<std::shared_ptr<const plan::Plan>> Compiled::plan_under(const Bindings& b
       return plans_.front().second;
     }
   }
-  typed::Graph graph = graph_;
-  if (!bindings.empty()) {
-    SDX_ASSIGN(graph, plan::specialize(graph_, bindings));
-  }
+  if (bindings.empty()) return keep(bindings, graph_);
+  SDX_ASSIGN(typed::Graph graph, plan::specialize(graph_, bindings));
+  return keep(bindings, std::move(graph));
+}
+
+Result<std::shared_ptr<const plan::Plan>> Compiled::keep(const Bindings& bindings, typed::Graph graph) const {
   SDX_ASSIGN(plan::Plan made, plan::make_plan(std::move(graph), options_, *pool_));
   plans_.emplace_front(bindings, std::make_shared<const plan::Plan>(std::move(made)));
   if (plans_.size() > kMostPlans) plans_.pop_back();
   return plans_.front().second;
+}
+
+Status Compiled::prepare() {
+  for (const typed::Outlet input : graph_.inputs()) {
+    if (!graph_.fact(input).is_concrete()) return ok();
+  }
+  const std::lock_guard lock(mutex_);
+  SDX_ASSIGN(const auto plan, keep({}, std::move(graph_)));
+  graph_ = plan->graph;
+  return ok();
 }
 
 }  // namespace sdx::run

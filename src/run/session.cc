@@ -55,8 +55,10 @@ Status Session::prepare(std::span<const Value> inputs) {
     if (place.kind == Place::Kind::arena) {
       view.raw = static_cast<std::byte*>(arena_.get()) + place.offset;
     } else if (place.kind == Place::Kind::constant) {
-      const Tensor& value = *plan_->graph.node(place.index).outputs[0].value;
-      view.raw = const_cast<std::byte*>(static_cast<const std::byte*>(value.raw())) + place.offset;
+      // A weight that its kernel packed has no bytes of its own any more.
+      if (const auto& value = plan_->graph.node(place.index).outputs[0].value) {
+        view.raw = const_cast<std::byte*>(static_cast<const std::byte*>(value->raw())) + place.offset;
+      }
     } else {
       patches_.push_back({views_.size(), place, outlet});
     }

@@ -15,6 +15,8 @@ class Compiled {
  public:
   Compiled(typed::Graph graph, const plan::Options& options, std::shared_ptr<Pool> pool)
       : graph_(std::move(graph)), options_(options), pool_(std::move(pool)) {}
+  // Plans at once if no input's shape is open. Weights that were packed are then not kept unpacked.
+  Status prepare();
 
   const typed::Graph& graph() const { return graph_; }
   Pool& pool() const { return *pool_; }
@@ -27,6 +29,8 @@ class Compiled {
 
  private:
   static constexpr size_t kMostPlans = 8;
+
+  Result<std::shared_ptr<const plan::Plan>> keep(const Bindings& bindings, typed::Graph graph) const;
 
   typed::Graph graph_;
   plan::Options options_;

@@ -41,7 +41,7 @@ bool worth_folding(const Facts& in, const Facts& out) {
     if (!count) return false;
     made += bytes_for(fact.type, *count);
   }
-  return made <= kMostFolded || made <= stored;
+  return made <= kMostFolded || (made <= stored && made <= kMostMoved);
 }
 
 }  // namespace

@@ -57,6 +57,8 @@ class Graph {
   std::vector<std::vector<std::vector<uint32_t>>> successors() const;
   // The same graph without nodes that no output needs. Sources stay: they are the signature.
   Graph without_dead() const;
+  // Drops the value of a constant that nobody will read again; its shape stays.
+  void forget_value(uint32_t node) { nodes_[node].outputs[0].value.reset(); }
   // Every invariant of the structure; an error is a bug of whoever changed the graph.
   Status verify() const;
 
@@ -66,7 +68,9 @@ class Graph {
   std::vector<Output> outputs_;
 };
 
-// The largest constant that folding may make where it grows what is stored.
+// The largest constant that folding may make where it grows what is stored, and where it does not: larger weights stay in
+// their file until a kernel packs them.
 inline constexpr size_t kMostFolded = 1 << 20;
+inline constexpr size_t kMostMoved = 16 << 20;
 
 }  // namespace sdx::typed
