@@ -39,7 +39,7 @@ struct Row {
 };
 
 void print_row(const Row& row, double total, const char* first) {
-  std::printf("%9.3f ms %5.1f%% %6zu  %-22s %s\n", row.ms, total > 0 ? 100 * row.ms / total : 0,
+  std::printf("%9.3f ms %5.1f%% %6zu  %-34s %s\n", row.ms, total > 0 ? 100 * row.ms / total : 0,
               row.count, row.kernel.c_str(), first);
 }
 
@@ -53,11 +53,12 @@ std::vector<Row> rows_of(const plan::Plan& plan) {
   std::vector<Row> rows(plan.graph.size());
   for (const plan::Step& step : plan.steps) {
     const typed::Node& node = plan.graph.node(step.node);
-    Row& row = rows[step.node];
+    Row& row = rows[plan.result_of(step)];
     row.op = std::string(node.op().name);
     row.kernel = step.late                ? "late"
                  : step.kernel == nullptr ? "reference"
                                           : std::string(step.kernel->name);
+    if (step.fused) row.kernel += " + program";
     row.name = node.use.name.empty() ? fmt::format("%{}", step.node) : node.use.name;
     if (!node.outputs.empty()) row.shape = node.outputs[0].text();
   }
@@ -116,11 +117,11 @@ Status profile(const Flags& flags) {
   std::printf("%.3f ms in %zu steps, mean of %d runs, %d threads, %s\n\nby operator\n", total,
               session.plan()->steps.size(), flags.runs, loaded.compiled->pool().threads(),
               std::string(isa_name(loaded.options.isa)).c_str());
-  std::printf("%12s %6s %6s  %-22s %s\n", "time", "share", "count", "kernel", "operator");
+  std::printf("%12s %6s %6s  %-34s %s\n", "time", "share", "count", "kernel", "operator");
   std::vector<Row> sums;
   for (auto& [key, row] : by_kernel) sums.push_back(std::move(row));
   for (const Row& row : sorted(std::move(sums))) print_row(row, total, row.op.c_str());
-  std::printf("\nby node\n%12s %6s %6s  %-22s %s\n", "time", "share", "count", "kernel", "node");
+  std::printf("\nby node\n%12s %6s %6s  %-34s %s\n", "time", "share", "count", "kernel", "node");
   rows = sorted(std::move(rows));
   size_t shown = 0;
   for (const Row& row : rows) {

@@ -277,7 +277,7 @@ Result<std::vector<Signature>> fold(std::span<const Version> history) {
   Signature signature;
   for (const Version& version : history) {
     signature.since = version.since;
-    signature.deprecated = false;
+    signature.deprecated = signature.experimental = false;
     if (Status status = Parser(version.delta, signature).run(); !status) {
       return std::move(status).error().in(fmt::format("history of version {}", version.since));
     }

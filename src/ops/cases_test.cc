@@ -105,7 +105,12 @@ Result<std::vector<Value>> run(const Use& use, const Op::AnyKernel* kernel, Isa 
     outs[i].dims = results[i].tensor().dims();
   }
   Late late(inputs, results, use.out);
-  Args args{ins, outs, {}, &pool, isa, nullptr, &late};
+  Args args;
+  args.ins = ins;
+  args.outs = outs;
+  args.pool = &pool;
+  args.isa = isa;
+  args.late = &late;
   if (kernel == nullptr) {
     SDX_TRY(use.op.reference(use.attrs.get(), args));
     return results;
