@@ -2,8 +2,8 @@
 //
 //   y = f(x); z = g(y, b)   ->   z = Elementwise[f 0; g 2 1](x, b)
 //
-// The program performs the same rounded operations in the same order. 16-bit types round after every operation, as the
-// separate operators did when they stored their results.
+// The program performs the same rounded operations in the same order. 16-bit types round after
+// every operation, as the separate operators did when they stored their results.
 #include <algorithm>
 
 #include "kernel/program/program.h"
@@ -16,7 +16,9 @@ namespace {
 using typed::Node;
 using typed::Outlet;
 
-bool is_wide_enough(DType type) { return type == DType::f32 || type == DType::f16 || type == DType::bf16; }
+bool is_wide_enough(DType type) {
+  return type == DType::f32 || type == DType::f16 || type == DType::bf16;
+}
 
 // A program under construction on wires of the new graph.
 struct Draft {
@@ -46,7 +48,8 @@ struct Draft {
 };
 
 std::optional<Pointwise> instruction_of(const typed::Graph& graph, const Node& node) {
-  if (node.kind != Node::Kind::op || node.op().pointwise == nullptr || !is_wide_enough(node.outputs[0].type)) {
+  if (node.kind != Node::Kind::op || node.op().pointwise == nullptr ||
+      !is_wide_enough(node.outputs[0].type)) {
     return std::nullopt;
   }
   Facts in;
@@ -57,7 +60,8 @@ std::optional<Pointwise> instruction_of(const typed::Graph& graph, const Node& n
   return node.op().pointwise(node.resolved.get(), in);
 }
 
-// Adds the operations of `node` (of the new graph) to the draft; `operands` are what its inputs became.
+// Adds the operations of `node` (of the new graph) to the draft; `operands` are what its inputs
+// became.
 std::optional<uint16_t> append(Draft& draft, const typed::Graph& graph, const Node& node,
                                const std::vector<uint16_t>& operands) {
   if (node.use.op == &ops::elementwise) {
@@ -95,10 +99,12 @@ std::optional<uint16_t> append(Draft& draft, const typed::Graph& graph, const No
 
 size_t operands_of(const Pointwise& op) { return op.kind == Pointwise::Kind::binary ? 2 : 1; }
 
-// Products can run a program on their blocks: an operation that reads one is worth a program of its own.
+// Products can run a program on their blocks: an operation that reads one is worth a program of its
+// own.
 bool is_product(const Node& node) {
-  return node.kind == Node::Kind::op && std::any_of(node.op().kernels.begin(), node.op().kernels.end(),
-                                                    [](const Op::AnyKernel& k) { return k.epilogue != nullptr; });
+  return node.kind == Node::Kind::op &&
+         std::any_of(node.op().kernels.begin(), node.op().kernels.end(),
+                     [](const Op::AnyKernel& k) { return k.epilogue != nullptr; });
 }
 
 Result<std::optional<std::vector<Outlet>>> fuse(Rewriting& r, uint32_t id) {
@@ -113,13 +119,15 @@ Result<std::optional<std::vector<Outlet>>> fuse(Rewriting& r, uint32_t id) {
     const Outlet now = r.now(node.inputs[i]);
     const Node& producer = r.made.node(now.node);
     const bool inlines = producer.kind == Node::Kind::op && r.uses(node.inputs[i]) == 1 &&
-                         r.made.fact(now).type == node.outputs[0].type && r.made.fact(now).has_rank() &&
-                         node.outputs[0].has_rank() && *r.made.fact(now).shape == *node.outputs[0].shape &&
+                         r.made.fact(now).type == node.outputs[0].type &&
+                         r.made.fact(now).has_rank() && node.outputs[0].has_rank() &&
+                         *r.made.fact(now).shape == *node.outputs[0].shape &&
                          (producer.use.op == &ops::elementwise || instruction_of(r.made, producer));
     if (inlines) {
       std::vector<uint16_t> inner;
-      const size_t reads = producer.use.op == &ops::elementwise ? producer.inputs.size()
-                                                               : operands_of(*instruction_of(r.made, producer));
+      const size_t reads = producer.use.op == &ops::elementwise
+                               ? producer.inputs.size()
+                               : operands_of(*instruction_of(r.made, producer));
       for (size_t k = 0; k < reads; ++k) inner.push_back(draft.input(producer.inputs[k]));
       if (const auto result = append(draft, r.made, producer, inner)) {
         operands.push_back(*result);
@@ -128,12 +136,14 @@ Result<std::optional<std::vector<Outlet>>> fuse(Rewriting& r, uint32_t id) {
         continue;
       }
     }
-    fused |= is_product(producer) && r.uses(node.inputs[i]) == 1 && node.outputs[0].type == DType::f32;
+    fused |=
+        is_product(producer) && r.uses(node.inputs[i]) == 1 && node.outputs[0].type == DType::f32;
     operands.push_back(draft.input(now));
   }
   stands_for.push_back(&node);
   if (!fused || !append(draft, r.old, node, operands)) return std::optional<std::vector<Outlet>>();
-  if (draft.inputs.size() > Program::kMostInputs || draft.code.size() > Program::kMostInstructions) {
+  if (draft.inputs.size() > Program::kMostInputs ||
+      draft.code.size() > Program::kMostInstructions) {
     return std::optional<std::vector<Outlet>>();
   }
   SDX_ASSIGN(std::vector<Outlet> outlets,

@@ -1,4 +1,5 @@
-// Exporters guard softmax against rows without any key by Where(IsNaN(x), c, x): one instruction instead of a mask.
+// Exporters guard softmax against rows without any key by Where(IsNaN(x), c, x): one instruction
+// instead of a mask.
 //
 //   Where(IsNaN(x), c, x)   ->   Elementwise[replace_nan 0 c](x)        c a constant scalar
 #include "ops/list.h"
@@ -11,10 +12,12 @@ using typed::Outlet;
 
 Result<std::optional<std::vector<Outlet>>> at(Rewriting& r, uint32_t id) {
   const typed::Node& node = r.old.node(id);
-  if (node.use.op != &ops::where || node.outputs[0].type != DType::f32) return std::optional<std::vector<Outlet>>();
+  if (node.use.op != &ops::where || node.outputs[0].type != DType::f32)
+    return std::optional<std::vector<Outlet>>();
   const typed::Node* is_nan = r.only_from(node.inputs[0], ops::is_nan);
   const Fact& fallback = r.old.fact(node.inputs[1]);
-  if (is_nan == nullptr || is_nan->inputs[0] != node.inputs[2] || !fallback.value || fallback.value->count() != 1) {
+  if (is_nan == nullptr || is_nan->inputs[0] != node.inputs[2] || !fallback.value ||
+      fallback.value->count() != 1) {
     return std::optional<std::vector<Outlet>>();
   }
   // The constant must not broadcast the result to a higher rank.
@@ -23,8 +26,9 @@ Result<std::optional<std::vector<Outlet>>> at(Rewriting& r, uint32_t id) {
   }
   const std::string code = fmt::format("replace_nan 0 {} 0", *fallback.value->data<float>());
   const typed::Node* stands_for[] = {is_nan, &node};
-  SDX_ASSIGN(std::vector<Outlet> wires, r.add(ops::elementwise, {{"code", std::vector<std::string>{code}}},
-                                              {r.now(node.inputs[2])}, 1, stands_for));
+  SDX_ASSIGN(std::vector<Outlet> wires,
+             r.add(ops::elementwise, {{"code", std::vector<std::string>{code}}},
+                   {r.now(node.inputs[2])}, 1, stands_for));
   return std::optional(std::move(wires));
 }
 

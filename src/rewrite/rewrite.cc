@@ -8,7 +8,8 @@ using typed::Graph;
 using typed::Node;
 using typed::Outlet;
 
-Rewriting::Rewriting(const Graph& old_graph) : old(old_graph), moved_(old_graph.size()), uses_(old_graph.size()) {
+Rewriting::Rewriting(const Graph& old_graph)
+    : old(old_graph), moved_(old_graph.size()), uses_(old_graph.size()) {
   made.name = old.name;
   for (uint32_t id = 0; id < old.size(); ++id) uses_[id].resize(old.node(id).outputs.size());
   for (const Node& node : old.nodes()) {
@@ -25,7 +26,8 @@ const Node* Rewriting::only_from(Outlet outlet, const Op& op) const {
   return node.kind == Node::Kind::op && node.use.op == &op ? &node : nullptr;
 }
 
-Result<std::vector<Outlet>> Rewriting::add(const Op& op, AttrMap attrs, std::vector<Outlet> inputs, size_t outputs,
+Result<std::vector<Outlet>> Rewriting::add(const Op& op, AttrMap attrs, std::vector<Outlet> inputs,
+                                           size_t outputs,
                                            std::span<const Node* const> stands_for) {
   sdx::Node use;
   use.op = &op;

@@ -1,4 +1,5 @@
-// Rewrites: a typed graph becomes a faster one that gives every output the same bits. One rule per file.
+// Rewrites: a typed graph becomes a faster one that gives every output the same bits. One rule per
+// file.
 #pragma once
 
 #include <optional>
@@ -24,10 +25,12 @@ class Rewriting {
   }
   // How many inputs and graph outputs read an old wire.
   size_t uses(typed::Outlet old_outlet) const { return uses_[old_outlet.node][old_outlet.slot]; }
-  // The old operator node that makes a wire, if it is an `op` whose only reader is here; null otherwise.
+  // The old operator node that makes a wire, if it is an `op` whose only reader is here; null
+  // otherwise.
   const typed::Node* only_from(typed::Outlet old_outlet, const Op& op) const;
   // Adds a node to the new graph that stands for the given old nodes.
-  Result<std::vector<typed::Outlet>> add(const Op& op, AttrMap attrs, std::vector<typed::Outlet> inputs, size_t outputs,
+  Result<std::vector<typed::Outlet>> add(const Op& op, AttrMap attrs,
+                                         std::vector<typed::Outlet> inputs, size_t outputs,
                                          std::span<const typed::Node* const> stands_for);
 
  private:
@@ -36,13 +39,15 @@ class Rewriting {
   std::vector<std::vector<size_t>> uses_;
 };
 
-// Looks at one old node; if the rule applies there, adds its replacement and returns the new wires, one per output.
+// Looks at one old node; if the rule applies there, adds its replacement and returns the new wires,
+// one per output.
 struct Rule {
   std::string_view name;
   Result<std::optional<std::vector<typed::Outlet>>> (*at)(Rewriting&, uint32_t node);
 };
 
-// One pass of all rules over the graph, in order; the first that applies at a node wins. Dead nodes go.
+// One pass of all rules over the graph, in order; the first that applies at a node wins. Dead nodes
+// go.
 Result<typed::Graph> apply_rules(const typed::Graph& graph, std::span<const Rule> rules);
 
 // All rules until nothing changes.

@@ -1,0 +1,145 @@
+// Every rule as text in, text out; and the outputs keep every bit.
+#include "rewrite/rules.h"
+
+#include <gtest/gtest.h>
+
+#include "typed/eval.h"
+#include "typed/text.h"
+
+namespace sdx::rewrite {
+namespace {
+
+// Values that rounding, signs and NaN would show.
+Tensor awkward(const Dims& dims, uint32_t seed) {
+  Tensor tensor = Tensor::make(DType::f32, dims);
+  for (size_t i = 0; i < tensor.count(); ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    tensor.data<float>()[i] = float(int32_t(seed)) * 0x1p-29f;
+  }
+  if (tensor.count() > 4) {
+    tensor.data<float>()[1] = -0.0f;
+    tensor.data<float>()[2] = std::numeric_limits<float>::quiet_NaN();
+    tensor.data<float>()[3] = std::numeric_limits<float>::infinity();
+  }
+  return tensor;
+}
+
+void expect_rewrite(const std::string& before, const std::string& after,
+                    const typed::TextTable& table = {}) {
+  const auto graph = typed::parse(before, table);
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  const auto made = optimize(*graph);
+  ASSERT_TRUE(made.ok()) << made.error().text();
+  const auto expected = typed::parse(after, table);
+  ASSERT_TRUE(expected.ok()) << expected.error().text();
+  EXPECT_EQ(typed::print(*made), typed::print(*expected));
+  EXPECT_TRUE(made->verify().ok());
+
+  std::vector<Value> inputs;
+  for (const typed::Outlet input : graph->inputs()) {
+    inputs.emplace_back(awkward(graph->fact(input).dims(), uint32_t(inputs.size() + 1)));
+  }
+  for (const bool reference : {true, false}) {
+    const auto a = typed::eval(*graph, inputs, {.reference = reference, .isa = best_isa()});
+    const auto b = typed::eval(*made, inputs, {.reference = reference, .isa = best_isa()});
+    ASSERT_TRUE(a.ok() && b.ok());
+    for (size_t i = 0; i < a->size(); ++i) EXPECT_TRUE(equal((*a)[i], (*b)[i])) << "output " << i;
+  }
+}
+
+TEST(FuseElementwise, a_chain_becomes_one_program) {
+  expect_rewrite(R"(graph "g" {
+      %x = input : f32[2,37]
+      %b = input : f32[37]
+      %1 = Sigmoid.13 (%x)
+      %2 = Mul.14 (%x, %1)
+      %3 = Add.14 (%2, %b)
+      output "y" = %3
+    })",
+                 R"(graph "g" {
+      %x = input : f32[2,37]
+      %b = input : f32[37]
+      %1 = sardonyx::Elementwise.1 {code=["sigmoid 0 0 0", "mul 0 2", "add 3 1"]} (%x, %b)
+      output "y" = %1
+    })");
+}
+
+TEST(FuseElementwise, a_wire_with_two_readers_is_kept) {
+  const char* same = R"(graph "g" {
+      %x = input : f32[8]
+      %1 = Exp.13 (%x)
+      output "e" = %1
+      %2 = Neg.13 (%1)
+      output "y" = %2
+    })";
+  expect_rewrite(same, same);
+}
+
+TEST(FuseElementwise, a_smaller_operand_is_not_computed_again_for_every_element) {
+  const char* same = R"(graph "g" {
+      %x = input : f32[4,8]
+      %b = input : f32[8]
+      %1 = Exp.13 (%b)
+      %2 = Add.14 (%x, %1)
+      output "y" = %2
+    })";
+  expect_rewrite(same, same);
+}
+
+TEST(FuseElementwise, sums_are_not_reassociated) {
+  expect_rewrite(R"(graph "g" {
+      %a = input : f32[9]
+      %b = input : f32[9]
+      %c = input : f32[9]
+      %1 = Add.14 (%b, %c)
+      %2 = Add.14 (%a, %1)
+      output "y" = %2
+    })",
+                 R"(graph "g" {
+      %a = input : f32[9]
+      %b = input : f32[9]
+      %c = input : f32[9]
+      %1 = sardonyx::Elementwise.1 {code=["add 1 2", "add 0 3"]} (%a, %b, %c)
+      output "y" = %1
+    })");
+}
+
+TEST(ReplaceNan, the_guard_after_softmax_is_one_instruction) {
+  expect_rewrite(R"(graph "g" {
+      %x = input : f32[2,8]
+      %c = f32[] {0.0}
+      %1 = Softmax.13 (%x)
+      %2 = IsNaN.20 (%1)
+      %3 = Where.16 (%2, %c, %1)
+      output "y" = %3
+    })",
+                 R"(graph "g" {
+      %x = input : f32[2,8]
+      %1 = Softmax.13 (%x)
+      %2 = sardonyx::Elementwise.1 {code=["replace_nan 0 0 0"]} (%1)
+      output "y" = %2
+    })");
+}
+
+TEST(TransposedWeights, a_product_reads_the_weights_as_they_lie) {
+  // Large enough that folding leaves the transposition alone.
+  typed::TextTable table;
+  table.tensors.push_back(awkward({2050, 2049}, 7));
+  expect_rewrite(R"(graph "g" {
+      %x = input : f32[1,2049]
+      %w = <f32[2050,2049] #0>
+      %1 = Transpose.13 {perm=[1,0]} (%w)
+      %2 = MatMul.13 (%x, %1)
+      output "y" = %2
+    })",
+                 R"(graph "g" {
+      %x = input : f32[1,2049]
+      %w = <f32[2050,2049] #0>
+      %1 = sardonyx::MatMulTransposed.1 (%x, %w)
+      output "y" = %1
+    })",
+                 table);
+}
+
+}  // namespace
+}  // namespace sdx::rewrite
