@@ -27,6 +27,9 @@ Result<std::shared_ptr<const run::Compiled>> compile(const typed::Graph& graph,
   const plan::Options planning{
       .isa = options.isa, .threads = pool->threads(), .fuse = options.optimize, .reference = options.reference};
   typed::Graph ready = graph.without_dead();
+  if (!options.strict) {
+    SDX_ASSIGN(ready, rewrite::to_standard_numerics(ready));
+  }
   if (options.optimize) {
     SDX_ASSIGN(ready, rewrite::optimize(ready));
   }

@@ -80,4 +80,8 @@ Result<Graph> apply_rules(const Graph& graph, std::span<const Rule> rules) {
 
 Result<Graph> optimize(const Graph& graph) { return apply_rules(graph.without_dead(), rules()); }
 
+Result<Graph> to_standard_numerics(const Graph& graph) {
+  return apply_rules(graph.without_dead(), standard_numerics());
+}
+
 }  // namespace sdx::rewrite

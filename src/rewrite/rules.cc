@@ -7,4 +7,9 @@ std::span<const Rule> rules() {
   return kRules;
 }
 
+std::span<const Rule> standard_numerics() {
+  static const Rule kRules[] = {qdq_conv};
+  return kRules;
+}
+
 }  // namespace sdx::rewrite

@@ -41,6 +41,11 @@ bool worth_folding(const Facts& in, const Facts& out) {
     if (!count) return false;
     made += bytes_for(fact.type, *count);
   }
+  // Dequantised weights are several times as large; rewrites and kernels read the narrow ones.
+  if (made > stored && !in.empty() && in[0].present() && bits(in[0].type) <= 8 && is_integer(in[0].type) &&
+      is_float(out[0].type)) {
+    return false;
+  }
   return made <= kMostFolded || (made <= stored && made <= kMostMoved);
 }
 
