@@ -40,12 +40,32 @@ Status run_data_set(const model::Model& model, const run::Compiled& compiled, ru
   const auto read = [](const fs::path& path,
                        const std::optional<model::Type>& type) -> Result<Value> {
     if (!type) return fail("SDX-C0010", "{} has no declared type", path.filename().string());
-    return model::read_value_file(path.string(), *type);
+    SDX_ASSIGN(Value value, model::read_value_file(path.string(), *type));
+    // The suite of ONNX 1.12 stores bfloat16 as its bits in uint16.
+    const model::TensorType* tensor = type->tensor();
+    if (tensor != nullptr && tensor->dtype() == DType::bf16 && value.is_tensor() &&
+        value.tensor().type() == DType::u16) {
+      value = value.tensor().part(0, DType::bf16, value.tensor().dims());
+    }
+    return value;
   };
+  // Files are numbered over the inputs that have no initializer; over all of them if there are more files.
   std::map<std::string, Value> given;
   const auto inputs = numbered(folder, "input", ".pb");
-  for (size_t i = 0; i < inputs.size() && i < model.graph->input.size(); ++i) {
-    SDX_ASSIGN(given[model.graph->input[i].name], read(inputs[i], model.graph->input[i].type));
+  std::vector<const model::ValueInfo*> declared;
+  for (const bool all : {false, true}) {
+    if (all && declared.size() >= inputs.size()) break;
+    declared.clear();
+    for (const model::ValueInfo& input : model.graph->input) {
+      const auto& initializers = model.graph->initializer;
+      if (all || std::none_of(initializers.begin(), initializers.end(),
+                              [&](const auto& init) { return init.name == input.name; })) {
+        declared.push_back(&input);
+      }
+    }
+  }
+  for (size_t i = 0; i < inputs.size() && i < declared.size(); ++i) {
+    SDX_ASSIGN(given[declared[i]->name], read(inputs[i], declared[i]->type));
   }
   std::vector<Value> arguments;
   for (const typed::Outlet source : compiled.graph().inputs()) {

@@ -23,6 +23,7 @@ Result<std::shared_ptr<const run::Compiled>> compile(std::shared_ptr<const model
 
 Result<std::shared_ptr<const run::Compiled>> compile(const typed::Graph& graph,
                                                      const CompileOptions& options) {
+  force_isa(options.isa);
   auto pool = std::make_shared<Pool>(options.threads);
   const plan::Options planning{
       .isa = options.isa, .threads = pool->threads(), .fuse = options.optimize, .reference = options.reference};
