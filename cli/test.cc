@@ -126,8 +126,9 @@ std::string short_text(const Error& error) {
   std::string what = error.what;
   std::replace(what.begin(), what.end(), '\n', ' ');
   if (what.size() > kMost) what = what.substr(0, kMost - 3) + "...";
-  std::string where =
-      error.where.empty() ? "" : error.where.front().substr(0, error.where.front().find(": "));
+  std::string where = error.where.empty() ? "" : error.where.front();
+  if (const size_t graph = where.find(": graph"); graph != std::string::npos)
+    where = where.substr(graph + 2);
   if (where.size() > 80) where = where.substr(0, 77) + "...";
   return fmt::format("{}: {}{}", error.code, what,
                      where.empty() ? "" : fmt::format(" ({})", where));

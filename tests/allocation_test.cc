@@ -32,21 +32,25 @@ int __wrap_posix_memalign(void** out, size_t alignment, size_t size) {
   return count(), __real_posix_memalign(out, alignment, size);
 }
 }
-void* operator new(size_t size) {
+[[gnu::noinline]] void* operator new(size_t size) {
   count();
   if (void* memory = __real_malloc(size == 0 ? 1 : size)) return memory;
   throw std::bad_alloc();
 }
-void* operator new(size_t size, std::align_val_t alignment) {
+[[gnu::noinline]] void* operator new(size_t size, std::align_val_t alignment) {
   count();
   const size_t a = static_cast<size_t>(alignment);
   if (void* memory = __real_aligned_alloc(a, (size + a - 1) / a * a)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
 
 namespace {
 

@@ -1,5 +1,7 @@
 #include "api/engine.h"
 
+#include <algorithm>
+
 #include "rewrite/rewrite.h"
 
 namespace sdx {
@@ -11,8 +13,14 @@ Result<typed::Graph> type(std::shared_ptr<const model::Model> model, const Compi
   typing.set = options.set;
   typing.wires = wires;
   Result<typed::Graph> graph = infer::type_model(std::move(model), typing);
-  if (!graph) return std::move(graph).error().in(path);
-  return graph;
+  if (graph) return graph;
+  Error error = std::move(graph).error();
+  // "model.onnx: graph "main", node 7 ...": the outermost place in the model starts with the file.
+  const auto at = std::find_if(error.where.rbegin(), error.where.rend(),
+                               [](const std::string& place) { return place.starts_with("graph"); });
+  if (at == error.where.rend()) return std::move(error).in(path);
+  if (!path.empty()) *at = fmt::format("{}: {}", path, *at);
+  return error;
 }
 
 Result<std::shared_ptr<const run::Compiled>> compile(std::shared_ptr<const model::Model> model,

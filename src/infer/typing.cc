@@ -49,8 +49,16 @@ class Typer {
     for (size_t i = 0; i < list.size(); ++i) {
       const model::Node& node = list[i];
       if (Status status = add(node, scope); !status) {
+        Error error = std::move(status).error();
+        // What the typed graph calls "node ..." has a place in the model.
+        const auto at = std::find_if(error.where.begin(), error.where.end(),
+                                     [](const std::string& place) { return place.starts_with("node"); });
+        if (at != error.where.end()) {
+          *at = fmt::format("{}, node {}{}", scope.path, i, at->substr(4));
+          return error;
+        }
         const std::string name = node.name.empty() ? "" : fmt::format(" \"{}\"", node.name);
-        return std::move(status).error().in(fmt::format("{}, node {}{} ({})", scope.path, i, name, node.op_type));
+        return std::move(error).in(fmt::format("{}, node {}{} ({})", scope.path, i, name, node.op_type));
       }
     }
     return ok();

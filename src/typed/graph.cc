@@ -16,14 +16,29 @@ std::string place(const sdx::Node& use) {
                      use.opset);
 }
 
-// The inputs of a node that could not be made, one line each, for the error's reader.
-std::string with_inputs(const Signature& signature, const Facts& in) {
-  std::string lines;
-  for (size_t i = 0; i < in.size(); ++i) {
+// Where a wire comes from, for people.
+std::string made_by(const Node& node) {
+  const std::string name = node.use.name.empty() ? "" : fmt::format(" \"{}\"", node.use.name);
+  if (node.kind == Node::Kind::source) return "input" + name;
+  if (node.kind == Node::Kind::constant) return "constant" + name;
+  return fmt::format("node{} ({})", name, node.op().name);
+}
+
+// The error with the node that could not be made and its inputs, one line each: "A = f32[2,3]  node "proj" (MatMul)".
+Error at_node(Error error, const sdx::Node& use, const Signature& signature, const std::vector<Node>& nodes,
+              const std::vector<Outlet>& inputs, const Facts& in) {
+  constexpr size_t kMostShown = 16;
+  error = std::move(error).in(place(use));
+  size_t width = 0;
+  for (const Fact& fact : in) width = std::max(width, std::min<size_t>(fact.text().size(), 40));
+  for (size_t i = 0; i < std::min(in.size(), kMostShown); ++i) {
     const Formal* formal = signature.input(i);
-    lines += fmt::format("{}{} = {}", i ? ", " : "", formal ? formal->name : "?", in[i].text());
+    const std::string label = i < use.formal_inputs && formal != nullptr ? formal->name : "captured";
+    error.where.push_back(fmt::format("| {} = {:<{}}  {}", label, in[i].text(), width,
+                                      inputs[i].present() ? made_by(nodes[inputs[i].node]) : "left out"));
   }
-  return lines;
+  if (in.size() > kMostShown) error.where.push_back(fmt::format("| and {} more", in.size() - kMostShown));
+  return error;
 }
 
 bool all_constant(const Facts& in) {
@@ -85,7 +100,7 @@ Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs
   if (use.formal_inputs == 0) use.formal_inputs = in.size();
   const auto here = [&](Error error) {
     error.what = fmt::format("{}: {}", op.name, error.what);
-    return std::move(error).in(fmt::format("{}: {}", place(use), with_inputs(*signature, in)));
+    return at_node(std::move(error), use, *signature, nodes_, inputs, in);
   };
   Result<AttrMap> attrs = complete(*signature, std::move(use.attrs));
   if (!attrs) return here(std::move(attrs).error());
