@@ -192,6 +192,7 @@ constexpr OpOf<Random> kRandomUniform{
     .read = read_floats,
     .infer = infer,
     .reference = uniform,
+    .deterministic = false,
 };
 constexpr OpOf<Random> kRandomUniformLike{
     .name = "RandomUniformLike",
@@ -200,6 +201,7 @@ constexpr OpOf<Random> kRandomUniformLike{
     .read = read_floats,
     .infer = infer,
     .reference = uniform,
+    .deterministic = false,
 };
 constexpr OpOf<Random> kRandomNormal{
     .name = "RandomNormal",
@@ -208,6 +210,7 @@ constexpr OpOf<Random> kRandomNormal{
     .read = read_floats,
     .infer = infer,
     .reference = normal,
+    .deterministic = false,
 };
 constexpr OpOf<Random> kRandomNormalLike{
     .name = "RandomNormalLike",
@@ -216,6 +219,7 @@ constexpr OpOf<Random> kRandomNormalLike{
     .read = read_floats,
     .infer = infer,
     .reference = normal,
+    .deterministic = false,
 };
 constexpr OpOf<Random> kBernoulli{
     .name = "Bernoulli",
@@ -225,6 +229,7 @@ constexpr OpOf<Random> kBernoulli{
     .infer = infer,
     .reference = draw_bernoulli,
     .cases = bernoulli_cases,
+    .deterministic = false,
 };
 constexpr OpOf<Random> kMultinomial{
     .name = "Multinomial",
@@ -234,6 +239,7 @@ constexpr OpOf<Random> kMultinomial{
     .infer = infer_multinomial,
     .reference = draw_multinomial,
     .cases = multinomial_cases,
+    .deterministic = false,
 };
 
 }  // namespace
