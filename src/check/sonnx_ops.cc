@@ -90,7 +90,7 @@ void max_pool(const model::Node& node, const Signature& signature, Wrong& wrong)
     const bool dilated = dilations != nullptr && dilations->ints.size() == axes;
     const int64_t step = dilated ? dilations->ints[axis] : 1;
     // pad >= (kernel - 1) * step + 1, without overflow.
-    const int64_t taps = step < 1 ? 0 : (pads->ints[i] + step - 1) / step;
+    const int64_t taps = step < 1 ? 0 : (pads->ints[i] - 1) / step + 1;
     if (pads->ints[i] > 0 && taps >= kernel->ints[axis]) {
       wrong.push_back(fmt::format("padding {} on axis {} makes windows that miss the input",
                                   pads->ints[i], axis));
