@@ -1,5 +1,8 @@
-// sardonyx check: what is wrong with a model. Exit code 0: nothing; 1: something; 2: it cannot be
-// read.
+// sardonyx check: what is wrong with a model, as text, JSON or SARIF. Exit code 0: nothing; 1:
+// something; 2: it cannot be read.
+#include "check/check.h"
+
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -8,47 +11,140 @@
 namespace sdx::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
+using check::Diagnostic;
+using check::Report;
+using check::Severity;
+
 struct Flags {
-  std::string model, format = "text";
+  std::string model, format = "text", profile = "onnx", capture = "report";
 };
 
-// Everything found wrong with a model that could be read.
-std::vector<Error> violations(const std::shared_ptr<const model::Model>& model) {
-  std::vector<Error> found;
-  Result<typed::Graph> graph = type(model);
-  if (!graph) found.push_back(std::move(graph).error());
+check::Options options_of(const Flags& flags) {
+  check::Options options;
+  if (flags.profile == "sonnx") options.profile = check::Profile::sonnx;
+  if (flags.profile == "sonnx-full") options.profile = check::Profile::sonnx_full;
+  options.capture_forbid = flags.capture == "forbid";
+  return options;
+}
+
+Diagnostic diagnostic_of(const Error& error) {
+  Diagnostic diagnostic;
+  diagnostic.code = error.code;
+  diagnostic.message = error.what;
+  diagnostic.help = error.help;
+  for (auto place = error.where.rbegin(); place != error.where.rend(); ++place) {
+    diagnostic.place += (diagnostic.place.empty() ? "" : ", ") + *place;
+  }
+  return diagnostic;
+}
+
+// The rules first; types only where the rules hold, since typing takes them for granted.
+Report report_on(const std::shared_ptr<const model::Model>& model, const Flags& flags) {
+  Report found = check::check(*model, options_of(flags));
+  const bool rules_hold =
+      std::all_of(found.diagnostics.begin(), found.diagnostics.end(), [](const Diagnostic& d) {
+        return d.severity != Severity::error || d.code.starts_with("SONNX-") ||
+               d.code == check::rule::identifier.code;
+      });
+  if (!rules_hold) return found;
+  if (Result<typed::Graph> graph = type(model); !graph) {
+    found.diagnostics.push_back(diagnostic_of(graph.error()));
+  }
   return found;
 }
 
-nlohmann::ordered_json json_of(const Error& error) {
-  return {
-      {"code", error.code}, {"message", error.what}, {"where", error.where}, {"help", error.help}};
+void print(const Json& json) {
+  std::printf("%s\n", json.dump(1, ' ', false, Json::error_handler_t::replace).c_str());
 }
 
-int check(const Flags& flags) {
+Json json_of(const Diagnostic& d) {
+  return {{"code", d.code},   {"severity", name_of(d.severity)},
+          {"sonnx", d.sonnx}, {"message", d.message},
+          {"place", d.place}, {"inputs", d.inputs},
+          {"notes", d.notes}, {"help", d.help}};
+}
+
+void print_json(const Flags& flags, const Report& report, bool readable) {
+  Json list = Json::array();
+  for (const Diagnostic& d : report.diagnostics) list.push_back(json_of(d));
+  print({{"model", flags.model},
+         {"profile", flags.profile},
+         {"readable", readable},
+         {"valid", readable && report.valid()},
+         {"errors", report.count(Severity::error)},
+         {"warnings", report.count(Severity::warning)},
+         {"notes", report.count(Severity::note)},
+         {"left_out", report.left_out},
+         {"diagnostics", std::move(list)}});
+}
+
+// SARIF 2.1.0: the rules that were broken, then one result each. Places in a model are logical
+// locations; the file is the physical one.
+void print_sarif(const Flags& flags, const Report& report) {
+  Json rules = Json::array(), results = Json::array();
+  std::map<std::string, size_t> index;
+  for (const Diagnostic& d : report.diagnostics) {
+    const auto [at, fresh] = index.emplace(d.code, index.size());
+    if (fresh) {
+      const check::Rule* rule = check::find_rule(d.code);
+      Json entry = {{"id", d.code}};
+      if (rule != nullptr) entry["shortDescription"] = {{"text", rule->text}};
+      rules.push_back(std::move(entry));
+    }
+    std::string message = d.message;
+    for (const std::string& line : d.inputs) message += "\n" + line;
+    for (const std::string& note : d.notes) message += "\nnote: " + note;
+    if (!d.help.empty()) message += "\nhelp: " + d.help;
+    Json location = {{"physicalLocation", {{"artifactLocation", {{"uri", flags.model}}}}},
+                     {"logicalLocations", Json::array({{{"fullyQualifiedName", d.place}}})}};
+    Json result = {{"ruleId", d.code},
+                   {"ruleIndex", at->second},
+                   {"level", name_of(d.severity)},
+                   {"message", {{"text", message}}},
+                   {"locations", Json::array({std::move(location)})}};
+    if (!d.sonnx.empty()) result["properties"] = {{"sonnx", d.sonnx}};
+    results.push_back(std::move(result));
+  }
+  const Json driver = {{"name", "sardonyx"}, {"rules", std::move(rules)}};
+  print({{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+         {"version", "2.1.0"},
+         {"runs", Json::array({{{"tool", {{"driver", driver}}}, {"results", results}}})}});
+}
+
+void print_text(const Flags& flags, const Report& report, bool readable) {
+  for (const Diagnostic& d : report.diagnostics) {
+    std::fprintf(stderr, "%s\n", d.text(flags.model).c_str());
+  }
+  if (report.left_out > 0) std::fprintf(stderr, "and %zu more\n", report.left_out);
+  if (!readable) return;
+  std::string counts;
+  for (const Severity severity : {Severity::error, Severity::warning, Severity::note}) {
+    const size_t count = report.count(severity);
+    if (count == 0) continue;
+    counts += fmt::format("{}{} {}{}", counts.empty() ? "" : ", ", count, name_of(severity),
+                          count == 1 ? "" : "s");
+  }
+  std::printf("%s: %s%s%s%s\n", flags.model.c_str(), report.valid() ? "valid" : "not valid",
+              counts.empty() ? "" : " (", counts.c_str(), counts.empty() ? "" : ")");
+}
+
+int check_model(const Flags& flags) {
   const auto model = model::read_file(flags.model);
-  std::vector<Error> found;
+  Report report;
   if (model) {
-    found = violations(*model);
+    report = report_on(*model, flags);
   } else {
-    found.push_back(model.error());
+    report.diagnostics.push_back(diagnostic_of(model.error()));
   }
   if (flags.format == "json") {
-    auto list = nlohmann::ordered_json::array();
-    for (const Error& error : found) list.push_back(json_of(error));
-    const nlohmann::ordered_json report = {{"model", flags.model},
-                                           {"readable", model.ok()},
-                                           {"valid", found.empty()},
-                                           {"diagnostics", std::move(list)}};
-    std::printf("%s\n",
-                report.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
-  } else if (found.empty()) {
-    std::printf("%s: valid\n", flags.model.c_str());
+    print_json(flags, report, model.ok());
+  } else if (flags.format == "sarif") {
+    print_sarif(flags, report);
+  } else {
+    print_text(flags, report, model.ok());
   }
-  if (flags.format == "text") {
-    for (const Error& error : found) (void)report(error);
-  }
-  return !model ? kUnreadable : found.empty() ? kOk : kWrong;
+  return !model ? kUnreadable : report.valid() ? kOk : kWrong;
 }
 
 }  // namespace
@@ -58,10 +154,16 @@ Command check_command(CLI::App& program) {
       "check", "what is wrong with a model; 0 valid, 1 violations, 2 unreadable");
   auto flags = std::make_shared<Flags>();
   app->add_option("model", flags->model, "an .onnx file")->required();
-  app->add_option("--format", flags->format, "how to say it")
-      ->check(CLI::IsMember({"text", "json"}))
+  app->add_option("--profile", flags->profile, "the rules to check")
+      ->check(CLI::IsMember({"onnx", "sonnx", "sonnx-full"}))
       ->capture_default_str();
-  return {app, [flags] { return check(*flags); }};
+  app->add_option("--format", flags->format, "how to say it")
+      ->check(CLI::IsMember({"text", "json", "sarif"}))
+      ->capture_default_str();
+  app->add_option("--sonnx-capture", flags->capture, "outer values in subgraphs, under the profile")
+      ->check(CLI::IsMember({"report", "forbid"}))
+      ->capture_default_str();
+  return {app, [flags] { return check_model(*flags); }};
 }
 
 }  // namespace sdx::cli

@@ -38,38 +38,44 @@ void copy_element(const Tensor& from, size_t i, Tensor& to, size_t at) {
 }
 
 Result<Tensor> scatter(const SparseTensorData& sparse, size_t most_bytes) {
-  if (!sparse.values || !sparse.indices) return fail("SDX-M0201", "values or indices are missing");
+  SDX_ASSIGN(const std::vector<size_t> positions, positions_of(sparse));
   SDX_ASSIGN(const Tensor values, to_tensor(*sparse.values));
-  SDX_ASSIGN(const Tensor indices, to_tensor(*sparse.indices));
   SDX_ASSIGN(const size_t count, element_count(sparse.dims));
-  const bool linear = indices.rank() == 1;
-  const bool rows =
-      indices.rank() == 2 && indices.dims()[1] == static_cast<int64_t>(sparse.dims.size());
-  if (values.rank() != 1 || indices.type() != DType::i64 || !(linear || rows) ||
-      indices.dims()[0] != values.dims()[0]) {
-    return fail("SDX-M0201",
-                "values {} and indices {} {} of a tensor of shape {}; expected [N] and int64 [N] "
-                "or [N,rank]",
-                to_string(values.dims()), onnx_name(indices.type()), to_string(indices.dims()),
-                to_string(sparse.dims));
-  }
   if (bytes_for(values.type(), count) > most_bytes) {
     return fail("SDX-M0202", "shape {} of {} takes more than {} bytes", to_string(sparse.dims),
                 onnx_name(values.type()), most_bytes);
   }
   Tensor dense = Tensor::make(values.type(), sparse.dims);
-  size_t last = 0;
-  for (size_t i = 0; i < values.count(); ++i) {
-    SDX_ASSIGN(const size_t at, position(indices, i, sparse.dims, count));
-    if (i > 0 && at <= last)
-      return fail("SDX-M0203", "index {} does not come after the one before it", i);
-    copy_element(values, i, dense, at);
-    last = at;
-  }
+  for (size_t i = 0; i < positions.size(); ++i) copy_element(values, i, dense, positions[i]);
   return dense;
 }
 
 }  // namespace
+
+Result<std::vector<size_t>> positions_of(const SparseTensorData& sparse) {
+  if (!sparse.values || !sparse.indices) return fail("SDX-M0201", "values or indices are missing");
+  SDX_ASSIGN(const Tensor indices, to_tensor(*sparse.indices));
+  SDX_ASSIGN(const size_t count, element_count(sparse.dims));
+  const Dims& values = sparse.values->dims;
+  const bool linear = indices.rank() == 1;
+  const bool rows =
+      indices.rank() == 2 && indices.dims()[1] == static_cast<int64_t>(sparse.dims.size());
+  if (values.size() != 1 || indices.type() != DType::i64 || !(linear || rows) ||
+      indices.dims()[0] != values[0]) {
+    return fail("SDX-M0201",
+                "values {} and indices {} {} of a tensor of shape {}; expected [N] and int64 [N] "
+                "or [N,rank]",
+                to_string(values), onnx_name(indices.type()), to_string(indices.dims()),
+                to_string(sparse.dims));
+  }
+  std::vector<size_t> positions(static_cast<size_t>(values[0]));
+  for (size_t i = 0; i < positions.size(); ++i) {
+    SDX_ASSIGN(positions[i], position(indices, i, sparse.dims, count));
+    if (i > 0 && positions[i] <= positions[i - 1])
+      return fail("SDX-M0203", "index {} does not come after the one before it", i);
+  }
+  return positions;
+}
 
 Result<Tensor> to_dense(const SparseTensorData& sparse, size_t most_bytes) {
   auto dense = scatter(sparse, most_bytes);

@@ -20,6 +20,9 @@ Result<Tensor> to_tensor(const TensorData& tensor);
 // A raw_data tensor that shares the bytes; string_data for strings.
 TensorData from_tensor(const Tensor& tensor, std::string name = {});
 
+// The row-major positions that the indices of a sparse tensor name, checked as to_dense() does.
+Result<std::vector<size_t>> positions_of(const SparseTensorData& sparse);
+
 // Indices must be ascending, without duplicates, inside dims; what is not named is zero.
 // `most_bytes` bounds the result, which may be far larger than the file.
 Result<Tensor> to_dense(const SparseTensorData& sparse, size_t most_bytes = size_t{1} << 34);

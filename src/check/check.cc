@@ -1,0 +1,136 @@
+#include "check/check.h"
+
+#include <algorithm>
+
+#include "check/checker.h"
+
+namespace sdx::check {
+
+const KnownDomain* known_domain(std::string_view domain) {
+  for (const KnownDomain& known : kKnownDomains) {
+    if (known.domain == canonical(domain)) return &known;
+  }
+  return nullptr;
+}
+
+Checker::Checker(const model::Model& model, const Options& options, Report& report)
+    : model_(model), options_(options), report_(report) {
+  for (const model::Function& function : model.functions) {
+    functions_.emplace(id_of(function), &function);
+  }
+}
+
+Diagnostic& Checker::add(const Rule& rule, Severity severity, const Place& place,
+                         std::string message) {
+  size_t& kept = kept_[severity == Severity::error ? 1 : 0];  // warnings leave room for errors
+  if (kept >= options_.most) {
+    ++report_.left_out;
+    if (severity == Severity::error) ++report_.errors_left_out;
+    return forgotten_ = {};
+  }
+  ++kept;
+  Diagnostic& diagnostic = report_.diagnostics.emplace_back();
+  diagnostic.code = rule.code;
+  if (sonnx()) diagnostic.sonnx = rule.sonnx;
+  diagnostic.severity = severity;
+  diagnostic.message = std::move(message);
+  diagnostic.place = place.text();
+  return diagnostic;
+}
+
+void Checker::run() {
+  constexpr int64_t kNewestIr = 14;
+  const Place top{.kind = "model"};
+  if (!has(model_, &model::Model::ir_version)) {
+    report(rule::ir_version, top, "the model states no ir_version; expected 1 to {}", kNewestIr);
+  } else if (model_.ir_version < 1 || model_.ir_version > kNewestIr) {
+    report(rule::ir_version, top, "ir_version is {}; expected 1 to {}", model_.ir_version,
+           kNewestIr);
+  }
+  const bool has_imports = !model_.opset_import.empty();
+  if (model_.ir_version >= 3 && !has_imports) {
+    report(rule::opset_missing, top, "the model imports no operator set").help =
+        "opset_import names the versions of the operator sets that the model uses";
+  } else if (model_.ir_version > 0 && model_.ir_version < 3 && has_imports) {
+    report(rule::opset_missing, top, "a model of IR version {} imports operator sets",
+           model_.ir_version);
+  }
+  imports(model_.opset_import, top, opsets_);
+  if (!has_imports) opsets_[""] = 1;
+  metadata(model_.metadata_props, rule::metadata_repeated, top);
+  newer_features();
+  configurations();
+  functions();
+  if (!model_.graph) {
+    report(rule::graph_missing, top, "the model has no graph");
+    return;
+  }
+  const Place place{.kind = "graph", .name = model_.graph->name};
+  graph(*model_.graph, nullptr, place, opsets_, nullptr, true, false);
+  training();
+}
+
+void Checker::imports(const std::vector<model::OpsetId>& list, const Place& place, Opsets& into) {
+  for (const model::OpsetId& import : list) {
+    const std::string domain(canonical(import.domain));
+    const auto [at, fresh] = into.emplace(domain, import.version);
+    if (!fresh && at->second != import.version) {
+      report(rule::opset_conflict, place, "operator set {} is imported as version {} and as {}",
+             quoted(shown(domain)), at->second, import.version);
+    } else if (!fresh) {
+      report(rule::opset_repeated, place, "operator set {} is imported twice",
+             quoted(shown(domain)));
+    }
+    const KnownDomain* known = known_domain(domain);
+    if (import.version < 1 || (known != nullptr && import.version > known->newest)) {
+      report(rule::opset_version, place, "operator set {} is imported as version {}; expected {}",
+             quoted(shown(domain)), import.version,
+             known != nullptr ? fmt::format("1 to {}", known->newest) : "1 or more");
+    }
+    const bool local = std::any_of(
+        model_.functions.begin(), model_.functions.end(),
+        [&](const model::Function& function) { return canonical(function.domain) == domain; });
+    if (known == nullptr && !local && domain != "sardonyx") {
+      report(rule::opset_unknown, place,
+             "operator set {} is not known here; nodes that use it are refused", quoted(domain));
+    }
+  }
+}
+
+void Checker::metadata(const model::StringEntries& entries, const Rule& rule, const Place& place) {
+  std::set<std::string_view> keys;
+  for (const model::StringEntry& entry : entries) {
+    if (!keys.insert(entry.key).second) {
+      report(rule, place, "metadata key {} stands twice", quoted(entry.key));
+    }
+  }
+}
+
+void Checker::newer_features() {
+  const Place top{.kind = "model"};
+  const auto since = [&](bool used, int64_t version, std::string_view what) {
+    if (!used || model_.ir_version >= version || model_.ir_version < 1) return;
+    report(rule::newer_feature, top,
+           "the model has {}, which IR version {} introduced; it states {}", what, version,
+           model_.ir_version);
+  };
+  since(!model_.training_info.empty(), 7, "training information");
+  since(!model_.functions.empty(), 8, "functions");
+  since(!model_.configuration.empty(), 11, "device configurations");
+}
+
+Report check(const model::Model& model, const Options& options) {
+  Report report;
+  Checker(model, options, report).run();
+  return report;
+}
+
+Result<Checked> checked(std::shared_ptr<const model::Model> model, const Options& options) {
+  const Report report = check(*model, options);
+  for (const Diagnostic& d : report.diagnostics) {
+    if (d.severity == Severity::error) return Error{d.code, d.message, {d.place}, d.help};
+  }
+  return Checked(std::move(model));
+}
+
+}  // namespace sdx::check

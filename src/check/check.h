@@ -1,0 +1,38 @@
+// The Checked stage: whether a model keeps the rules of ONNX's intermediate representation, of its
+// operators' signatures and, on request, of the SONNX profile. All violations come in one report.
+#pragma once
+
+#include <memory>
+
+#include "base/result.h"
+#include "check/report.h"
+#include "model/model.h"
+
+namespace sdx::check {
+
+enum class Profile { onnx, sonnx, sonnx_full };
+
+struct Options {
+  Profile profile = Profile::onnx;
+  bool capture_forbid = false;  // SONNX-F3 is an error
+  size_t most = 1000;           // errors, and other findings, kept; more are counted
+};
+
+Report check(const model::Model& model, const Options& options = {});
+
+// A model that keeps the rules. Only checked() makes one.
+class Checked {
+ public:
+  const model::Model& model() const { return *model_; }
+  const std::shared_ptr<const model::Model>& shared() const { return model_; }
+
+ private:
+  friend Result<Checked> checked(std::shared_ptr<const model::Model>, const Options&);
+  explicit Checked(std::shared_ptr<const model::Model> model) : model_(std::move(model)) {}
+  std::shared_ptr<const model::Model> model_;
+};
+
+// The error is the first of the report.
+Result<Checked> checked(std::shared_ptr<const model::Model> model, const Options& options = {});
+
+}  // namespace sdx::check
