@@ -3,7 +3,7 @@
 set -euo pipefail
 packages=(
   g++ cmake ninja-build ccache make
-  libprotozero-dev libfmt-dev libcli11-dev nlohmann-json3-dev   # the library and the command line
+  libprotozero-dev libfmt-dev libre2-dev libcli11-dev nlohmann-json3-dev   # the library and the command line
   libgtest-dev libbenchmark-dev libmpfr-dev libgmp-dev libonnx-testdata python3-numpy python3-onnx  # tests
 )
 missing=()

@@ -68,14 +68,19 @@ Result<std::map<std::string, std::string>> bind_types(const Signature& signature
     if (!in[i].present()) continue;
     const Formal& f = *signature.input(i);
     if (in[i].is_tensor() && in[i].type == DType::undefined) continue;
-    const std::string type = in[i].onnx_type();
+    std::string type = in[i].onnx_type();
     if (type.find("undefined") != type.npos) continue;  // an element type still open
     const auto allowed = signature.types.find(f.type);
     if (allowed == signature.types.end()) {
       if (type != f.type) return fail("SDX-T0101", "input {} ({}) is {}, not {}", i, f.name, type, f.type);
       continue;
     }
-    if (!std::binary_search(allowed->second.begin(), allowed->second.end(), type)) {
+    const auto allows = [&](const std::string& t) {
+      return std::binary_search(allowed->second.begin(), allowed->second.end(), t);
+    };
+    // While running, an optional that holds a value looks like that value.
+    if (!allows(type) && allows("optional(" + type + ")")) type = "optional(" + type + ")";
+    if (!allows(type)) {
       Error error = fail("SDX-T0101", "input {} ({}) is {}, which {} does not allow", i, f.name, type, f.type);
       error.help = fmt::format("{} in version {}: {}", f.type, signature.since, fmt::join(allowed->second, ", "));
       return error;
