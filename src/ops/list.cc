@@ -59,6 +59,7 @@ static const Op* const kOps[] = {
     &unsqueeze,
     &elementwise,
     &matmul_transposed,
+    &matmul_q4,
     &if_,
     &loop,
     &scan,

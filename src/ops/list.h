@@ -65,6 +65,7 @@ extern const Op transpose;
 extern const Op unsqueeze;
 extern const Op elementwise;
 extern const Op matmul_transposed;
+extern const Op matmul_q4;
 extern const Op if_;
 extern const Op loop;
 extern const Op scan;

@@ -3,7 +3,7 @@
 namespace sdx::rewrite {
 
 std::span<const Rule> rules() {
-  static const Rule kRules[] = {replace_nan, transposed_weights, fuse_elementwise};
+  static const Rule kRules[] = {replace_nan, transposed_weights, matmul_q4, fuse_elementwise};
   return kRules;
 }
 

@@ -7,6 +7,7 @@ namespace sdx::rewrite {
 
 extern const Rule replace_nan;
 extern const Rule transposed_weights;
+extern const Rule matmul_q4;
 extern const Rule fuse_elementwise;
 
 std::span<const Rule> rules();

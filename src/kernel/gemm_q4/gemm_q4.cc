@@ -1,0 +1,185 @@
+#include "kernel/gemm_q4/gemm_q4.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/tensor.h"
+#include "kernel/gemm/block.h"
+#include "kernel/gemm/gemm.h"
+#include "kernel/gemm_q4/block.h"
+
+namespace sdx {
+namespace {
+
+constexpr size_t kVectorBytes = kQ4Columns * sizeof(float);
+
+size_t divide_up(size_t x, size_t by) { return (x + by - 1) / by; }
+unsigned nibble(const uint8_t* p, size_t i) { return p[i / 2] >> (i % 2 * 4) & 15u; }
+
+// The words of up to eight rows and up to 16 columns.
+void pack_words(const Q4Source& s, size_t row, size_t rows, size_t col, size_t cols, char* out) {
+  uint32_t words[kQ4Columns] = {};
+  const unsigned flip = s.is_signed ? 8 : 0;
+  for (size_t i = 0; i < rows; ++i) {
+    const size_t at = (row + i) * s.n + col;
+    const unsigned shift = unsigned(4 * i);
+    if (cols == kQ4Columns && at % 2 == 0) {
+      const uint8_t* from = s.q + at / 2;
+      for (size_t j = 0; j < kQ4Columns / 2; ++j) {
+        words[2 * j] |= ((from[j] & 15u) ^ flip) << shift;
+        words[2 * j + 1] |= ((from[j] >> 4) ^ flip) << shift;
+      }
+    } else {
+      for (size_t j = 0; j < cols; ++j) words[j] |= (nibble(s.q, at + j) ^ flip) << shift;
+    }
+  }
+  std::memcpy(out, words, sizeof words);
+}
+
+void pack_panel(const Q4Source& s, size_t panel, bool has_zeros, char* out) {
+  const size_t col = panel * kQ4Columns, cols = std::min(kQ4Columns, s.n - col);
+  const unsigned flip = s.is_signed ? 8 : 0;
+  for (size_t first = 0, b = 0; first < s.k; first += s.block, ++b) {
+    float scale[kQ4Columns] = {}, zero[kQ4Columns] = {};
+    for (size_t j = 0; j < cols; ++j) {
+      scale[j] = s.scale[b * s.n + col + j];
+      if (has_zeros) zero[j] = float(nibble(s.zero, b * s.n + col + j) ^ flip);
+    }
+    std::memcpy(out, scale, sizeof scale);
+    out += kVectorBytes;
+    if (has_zeros) {
+      std::memcpy(out, zero, sizeof zero);
+      out += kVectorBytes;
+    }
+    const size_t end = std::min(s.k, first + s.block);
+    for (size_t row = first; row < end; row += kQ4Rows, out += kVectorBytes) {
+      pack_words(s, row, std::min(kQ4Rows, end - row), col, cols, out);
+    }
+  }
+}
+
+// All rows of A against `cols` columns from a panel on.
+Q4Block block_of(const GemmQ4Args& g, size_t panel, size_t cols) {
+  Q4Block b{};
+  b.rows = g.m;
+  b.cols = cols;
+  b.k = g.b->k;
+  b.a = g.a;
+  b.lda = g.b->k;
+  b.block = g.b->block;
+  b.panel_bytes = g.b->panel_bytes();
+  b.panels = static_cast<const char*>(g.b->panels.get()) + panel * b.panel_bytes;
+  b.has_zeros = g.b->has_zeros;
+  b.zero = g.b->zero;
+  b.c = g.c + panel * kQ4Columns;
+  b.ldc = g.b->n;
+  return b;
+}
+
+void multiply_directly(const GemmQ4Args& g, Pool& pool) {
+  const auto multiply = SDX_PICK(q4_multiply, best_isa());
+  // Shares of four panels, which run together.
+  constexpr size_t kShare = 4;
+  const size_t panels = divide_up(g.b->n, kQ4Columns), work = kShare * kQ4Columns * g.b->k * g.m;
+  const size_t grain = std::max<size_t>(1, 65536 / std::max<size_t>(1, work));
+  pool.parallel(divide_up(panels, kShare), grain, [&](size_t begin, size_t end, int) {
+    const size_t col = begin * kShare * kQ4Columns;
+    const size_t cols = std::min(g.b->n, end * kShare * kQ4Columns) - col;
+    multiply(block_of(g, begin * kShare, cols));
+    if (g.epilogue.fn) g.epilogue.fn(g.epilogue.ctx, g.c + col, g.b->n, 0, col, g.m, cols);
+  });
+}
+
+// With many rows, columns are dequantised a stretch at a time, as many as stay in the caches.
+size_t stretch(size_t k, size_t n, int threads) {
+  constexpr size_t kFloats = 1 << 18;
+  const size_t panels = std::max(kFloats / (std::max<size_t>(1, k) * kPanel), 4 * size_t(threads));
+  return std::min(panels * kPanel, divide_up(n, kPanel) * kPanel);
+}
+
+GemmArgs stretch_args(size_t m, size_t k, size_t n, const float* b) {
+  GemmArgs s;
+  s.m = m;
+  s.n = n;
+  s.k = k;
+  s.lda = k;
+  s.b_packed = b;
+  return s;
+}
+
+// A stretch's epilogue, told of columns of the whole.
+struct Moved {
+  Epilogue to;
+  size_t col;
+  static void block(void* self, float* c, size_t ldc, size_t row, size_t col, size_t rows,
+                    size_t cols) {
+    const auto* moved = static_cast<const Moved*>(self);
+    moved->to.fn(moved->to.ctx, c, ldc, row, moved->col + col, rows, cols);
+  }
+};
+
+void multiply_stretches(const GemmQ4Args& g, Pool& pool) {
+  const auto dequantize = SDX_PICK(q4_dequantize, best_isa());
+  const size_t k = g.b->k, n = g.b->n, width = stretch(k, n, pool.threads());
+  auto* floats = static_cast<float*>(g.scratch);
+  for (size_t col = 0; col < n; col += width) {
+    const size_t cols = std::min(width, n - col);
+    pool.parallel(divide_up(cols, kQ4Columns), 1, [&](size_t begin, size_t end, int) {
+      for (size_t p = begin; p < end; ++p) {
+        // As gemm_pack_b lays panels out; the last may be half as wide.
+        const size_t at = p * kQ4Columns, panel = at / kPanel * kPanel;
+        dequantize(block_of(g, col / kQ4Columns + p, kQ4Columns), floats + panel * k + at % kPanel,
+                   panel_width(cols - panel));
+      }
+    });
+    GemmArgs s = stretch_args(g.m, k, cols, floats);
+    s.a = g.a;
+    s.c = g.c + col;
+    s.ldc = n;
+    s.scratch = floats + k * width;
+    Moved moved{g.epilogue, col};
+    if (g.epilogue.fn) s.epilogue = {&Moved::block, &moved};
+    gemm(s, pool);
+  }
+}
+
+}  // namespace
+
+size_t Q4Packed::panel_bytes() const {
+  const size_t last = k % block;
+  const auto words = [](size_t rows) { return divide_up(rows, kQ4Rows); };
+  const size_t vectors =
+      k / block * words(block) + words(last) + divide_up(k, block) * (has_zeros ? 2 : 1);
+  return vectors * kVectorBytes;
+}
+
+Q4Packed pack_q4(const Q4Source& s, Pool& pool) {
+  Q4Packed packed{s.k, s.n, s.block, false, s.is_signed ? 8.0f : 0.0f, nullptr};
+  const size_t zeros = s.zero == nullptr ? 0 : divide_up(s.k, s.block) * s.n;
+  if (zeros != 0) {
+    const unsigned first = nibble(s.zero, 0);
+    for (size_t i = 1; i < zeros; ++i) packed.has_zeros |= nibble(s.zero, i) != first;
+    packed.zero = float(first ^ (s.is_signed ? 8 : 0));
+  }
+  const size_t panels = divide_up(s.n, kQ4Columns), bytes = packed.panel_bytes();
+  packed.panels = allocate_aligned(std::max<size_t>(1, panels * bytes));
+  auto* out = static_cast<char*>(packed.panels.get());
+  pool.parallel(panels, 1, [&](size_t begin, size_t end, int) {
+    for (size_t p = begin; p < end; ++p) pack_panel(s, p, packed.has_zeros, out + p * bytes);
+  });
+  return packed;
+}
+
+size_t gemm_q4_scratch_bytes(size_t m, size_t k, size_t n, int threads) {
+  if (m <= kQ4MostRows) return 0;
+  constexpr float kSome = 0;
+  const size_t width = stretch(k, n, threads);
+  return k * width * sizeof(float) + gemm_scratch_bytes(stretch_args(m, k, width, &kSome), threads);
+}
+
+void gemm_q4(const GemmQ4Args& g, Pool& pool) {
+  if (g.m == 0 || g.b->n == 0) return;
+  g.m <= kQ4MostRows ? multiply_directly(g, pool) : multiply_stretches(g, pool);
+}
+
+}  // namespace sdx

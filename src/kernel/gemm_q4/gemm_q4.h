@@ -1,0 +1,54 @@
+// gemm_q4: C = A B where B is a matrix of 4-bit integers with a scale per block of rows and column,
+// and is never made in floats as a whole.
+//
+// An element of B means float(q - zero point) * scale, rounded once; each element of C is one chain
+// acc = fma(a[i][k], b[k][j], acc) from +0, k ascending, and NaN made canonical at the end: the
+// bits of a product with B dequantised.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "kernel/gemm/finish.h"
+#include "kernel/pool.h"
+
+namespace sdx {
+
+// B as a file holds it: row-major, two elements a byte, the first in the low half.
+struct Q4Source {
+  size_t k = 0, n = 0;
+  size_t block = 1;  // rows that share a scale
+  bool is_signed = false;
+  const uint8_t* q = nullptr;     // k x n
+  const float* scale = nullptr;   // ceil(k / block) x n
+  const uint8_t* zero = nullptr;  // the same, 4 bits each; null: all are 0
+};
+
+// B as the kernels read it: panels of 16 columns. A panel is a run of blocks, and a block holds 16
+// scales, 16 zero points if they are not all the same, and for every eight rows 16 words, one per
+// column, the first row in the lowest four bits. Elements and zero points are raised by 8 if they
+// are signed: only differences count.
+struct Q4Packed {
+  size_t k = 0, n = 0, block = 1;
+  bool has_zeros = false;  // zero points lie in the blocks; else all are `zero`
+  float zero = 0;
+  std::shared_ptr<void> panels;
+
+  size_t panel_bytes() const;
+};
+Q4Packed pack_q4(const Q4Source&, Pool&);
+
+struct GemmQ4Args {
+  size_t m = 0;
+  const float* a = nullptr;  // a[i * b->k + k]
+  const Q4Packed* b = nullptr;
+  float* c = nullptr;  // c[i * b->n + j]
+  Epilogue epilogue;
+  void* scratch = nullptr;  // gemm_q4_scratch_bytes(), aligned to 64
+};
+
+void gemm_q4(const GemmQ4Args&, Pool&);
+size_t gemm_q4_scratch_bytes(size_t m, size_t k, size_t n, int threads);
+
+}  // namespace sdx
