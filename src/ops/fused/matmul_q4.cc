@@ -134,10 +134,10 @@ std::vector<Case> cases() {
   return {{.name = "each_block_has_its_scale_and_zero_point",
            .opset = 1,
            .attrs = blocks(2),
-           // W less its zero points, times its scales: -3 -30, -1 -10; 100 * -1, -1000.
+           // W less its zero points, times its scales: -3 -30, -1 -10, -100 -1000.
            .inputs = {Tensor::of<float>({1, 3}, {1, 10, 0.5f}), w,
                       Tensor::of<float>({2, 2}, {1, 10, 100, 1000}), zeros},
-           .expected = {Tensor::of<float>({1, 2}, {-63, -830})}},
+           .expected = {Tensor::of<float>({1, 2}, {-63, -630})}},
           {.name = "one_row",
            .opset = 1,
            .attrs = blocks(32),
