@@ -49,7 +49,8 @@ Status run_data_set(const model::Model& model, const run::Compiled& compiled, ru
     }
     return value;
   };
-  // Files are numbered over the inputs that have no initializer; over all of them if there are more files.
+  // Files are numbered over the inputs that have no initializer; over all of them if there are more
+  // files.
   std::map<std::string, Value> given;
   const auto inputs = numbered(folder, "input", ".pb");
   std::vector<const model::ValueInfo*> declared;

@@ -33,8 +33,10 @@ Result<std::shared_ptr<const run::Compiled>> compile(const typed::Graph& graph,
                                                      const CompileOptions& options) {
   force_isa(options.isa);
   auto pool = std::make_shared<Pool>(options.threads);
-  const plan::Options planning{
-      .isa = options.isa, .threads = pool->threads(), .fuse = options.optimize, .reference = options.reference};
+  const plan::Options planning{.isa = options.isa,
+                               .threads = pool->threads(),
+                               .fuse = options.optimize,
+                               .reference = options.reference};
   typed::Graph ready = graph.without_dead();
   if (!options.strict) {
     SDX_ASSIGN(ready, rewrite::to_standard_numerics(ready));

@@ -11,8 +11,8 @@
 namespace sdx {
 
 struct CompileOptions {
-  int threads = 0;  // 0: the CPUs this process may use
-  Isa isa = best_isa();     // of the whole process from then on; no bit depends on it
+  int threads = 0;         // 0: the CPUs this process may use
+  Isa isa = best_isa();    // of the whole process from then on; no bit depends on it
   bool optimize = true;    // rewrites; they keep every bit
   bool strict = false;     // --numerics strict: no rewrite that changes bits
   bool reference = false;  // run every operator's reference body

@@ -69,7 +69,9 @@ size_t bytes_for(DType t, size_t count) {
 
 std::string_view short_name(DType t) { return row(t).short_name; }
 std::string_view onnx_name(DType t) { return row(t).onnx_name; }
-std::optional<DType> dtype_from_short(std::string_view name) { return find(name, &Row::short_name); }
+std::optional<DType> dtype_from_short(std::string_view name) {
+  return find(name, &Row::short_name);
+}
 std::optional<DType> dtype_from_onnx(std::string_view name) { return find(name, &Row::onnx_name); }
 bool is_float(DType t) { return row(t).kind == kFloat; }
 bool is_integer(DType t) { return row(t).kind == kSigned || row(t).kind == kUnsigned; }

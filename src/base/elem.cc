@@ -15,15 +15,24 @@ struct Format {
 
 Format format_of(DType t) {
   switch (t) {
-    case DType::f16: return {5, 10, 15, Specials::ieee};
-    case DType::bf16: return {8, 7, 127, Specials::ieee};
-    case DType::f8e4m3fn: return {4, 3, 7, Specials::nan_all_ones};
-    case DType::f8e4m3fnuz: return {4, 3, 8, Specials::nan_negative_zero};
-    case DType::f8e5m2: return {5, 2, 15, Specials::ieee};
-    case DType::f8e5m2fnuz: return {5, 2, 16, Specials::nan_negative_zero};
-    case DType::f6e2m3: return {2, 3, 1, Specials::none};
-    case DType::f6e3m2: return {3, 2, 3, Specials::none};
-    default: return {2, 1, 1, Specials::none};  // f4e2m1
+    case DType::f16:
+      return {5, 10, 15, Specials::ieee};
+    case DType::bf16:
+      return {8, 7, 127, Specials::ieee};
+    case DType::f8e4m3fn:
+      return {4, 3, 7, Specials::nan_all_ones};
+    case DType::f8e4m3fnuz:
+      return {4, 3, 8, Specials::nan_negative_zero};
+    case DType::f8e5m2:
+      return {5, 2, 15, Specials::ieee};
+    case DType::f8e5m2fnuz:
+      return {5, 2, 16, Specials::nan_negative_zero};
+    case DType::f6e2m3:
+      return {2, 3, 1, Specials::none};
+    case DType::f6e3m2:
+      return {3, 2, 3, Specials::none};
+    default:
+      return {2, 1, 1, Specials::none};  // f4e2m1
   }
 }
 
@@ -53,10 +62,9 @@ float decode_float(DType t, uint32_t bits) {
   }
   const int exponent = int(magnitude >> f.mantissa_bits);
   const uint32_t mantissa = magnitude & ((1u << f.mantissa_bits) - 1);
-  const float value = exponent == 0
-                          ? std::ldexp(float(mantissa), 1 - f.bias - f.mantissa_bits)
-                          : std::ldexp(float(mantissa | (1u << f.mantissa_bits)),
-                                       exponent - f.bias - f.mantissa_bits);
+  const float value = exponent == 0 ? std::ldexp(float(mantissa), 1 - f.bias - f.mantissa_bits)
+                                    : std::ldexp(float(mantissa | (1u << f.mantissa_bits)),
+                                                 exponent - f.bias - f.mantissa_bits);
   return negative ? -value : value;
 }
 
@@ -84,7 +92,8 @@ uint32_t encode_float(DType t, double x, bool saturate) {
   if (a != 0) {
     const int exponent = std::max(std::ilogb(a), 1 - f.bias);
     if (exponent > f.bias + 2) return overflow();
-    // a in units of the last place; at most mantissa_bits + 1 bits, so rounding to even is exact in a double.
+    // a in units of the last place; at most mantissa_bits + 1 bits, so rounding to even is exact in
+    // a double.
     const double units = std::nearbyint(std::ldexp(a, f.mantissa_bits - exponent));
     magnitude = uint32_t((exponent + f.bias - 1) << f.mantissa_bits) + uint32_t(units);
     if (magnitude > max) return overflow();
@@ -100,7 +109,8 @@ uint32_t encode_e8m0(double x, ScaleRounding mode, bool saturate) {
   if (a == 0) return 0;
   int exponent = std::ilogb(a);
   const double fraction = std::ldexp(a, -exponent);  // in [1, 2)
-  if (mode == ScaleRounding::up ? fraction > 1 : mode == ScaleRounding::nearest && fraction >= 1.5) {
+  if (mode == ScaleRounding::up ? fraction > 1
+                                : mode == ScaleRounding::nearest && fraction >= 1.5) {
     ++exponent;
   }
   if (exponent > 127) return saturate ? 254 : 255;
@@ -123,7 +133,8 @@ uint16_t f32_to_f16(float x) {
   const uint32_t a = bits & 0x7fffffff;
   if (a > 0x7f800000) return 0x7e00;
   if (a >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00);  // rounds to 2^16 or beyond
-  if (a < 0x38800000) {  // below 2^-14: adding 0.5 leaves the subnormal, rounded to even, in the low bits
+  if (a < 0x38800000) {  // below 2^-14: adding 0.5 leaves the subnormal, rounded to even, in the
+                         // low bits
     const float shifted = std::bit_cast<float>(a) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000));
   }

@@ -1,4 +1,5 @@
-// C++ types of tensor elements, and the conversions of the narrow floating types (round to nearest even, once).
+// C++ types of tensor elements, and the conversions of the narrow floating types (round to nearest
+// even, once).
 #pragma once
 
 #include <bit>
@@ -13,12 +14,13 @@ namespace sdx {
 // The value of an encoded narrow float (f16, bf16, f8*, f6*, f4, e8m0). Exact.
 float decode_float(DType, uint32_t bits);
 
-// The encoding nearest to x. Out of range: the largest value if `saturate`, else infinity, or NaN for a type without
-// infinities; types without NaN (f6*, f4) always saturate and take NaN as +0.
+// The encoding nearest to x. Out of range: the largest value if `saturate`, else infinity, or NaN
+// for a type without infinities; types without NaN (f6*, f4) always saturate and take NaN as +0.
 uint32_t encode_float(DType, double x, bool saturate = false);
 
 enum class ScaleRounding { nearest, up, down };
-// f8e8m0 holds powers of two only; a magnitude between two of them goes where `mode` says, never by the sign.
+// f8e8m0 holds powers of two only; a magnitude between two of them goes where `mode` says, never by
+// the sign.
 uint32_t encode_e8m0(double x, ScaleRounding mode, bool saturate);
 
 float f16_to_f32(uint16_t bits);
@@ -52,34 +54,56 @@ using F8E8M0 = NarrowFloat<DType::f8e8m0, uint8_t>;
 // dtype_of<float> == DType::f32. Packed types have no C++ element type: see get_bits.
 template <class T>
 inline constexpr DType dtype_of = DType::undefined;
-template <> inline constexpr DType dtype_of<float> = DType::f32;
-template <> inline constexpr DType dtype_of<double> = DType::f64;
-template <> inline constexpr DType dtype_of<F16> = DType::f16;
-template <> inline constexpr DType dtype_of<BF16> = DType::bf16;
-template <> inline constexpr DType dtype_of<uint8_t> = DType::u8;
-template <> inline constexpr DType dtype_of<int8_t> = DType::i8;
-template <> inline constexpr DType dtype_of<uint16_t> = DType::u16;
-template <> inline constexpr DType dtype_of<int16_t> = DType::i16;
-template <> inline constexpr DType dtype_of<uint32_t> = DType::u32;
-template <> inline constexpr DType dtype_of<int32_t> = DType::i32;
-template <> inline constexpr DType dtype_of<uint64_t> = DType::u64;
-template <> inline constexpr DType dtype_of<int64_t> = DType::i64;
-template <> inline constexpr DType dtype_of<bool> = DType::boolean;
-template <> inline constexpr DType dtype_of<std::string> = DType::string;
-template <> inline constexpr DType dtype_of<std::complex<float>> = DType::c64;
-template <> inline constexpr DType dtype_of<std::complex<double>> = DType::c128;
-template <> inline constexpr DType dtype_of<F8E4M3FN> = DType::f8e4m3fn;
-template <> inline constexpr DType dtype_of<F8E4M3FNUZ> = DType::f8e4m3fnuz;
-template <> inline constexpr DType dtype_of<F8E5M2> = DType::f8e5m2;
-template <> inline constexpr DType dtype_of<F8E5M2FNUZ> = DType::f8e5m2fnuz;
-template <> inline constexpr DType dtype_of<F8E8M0> = DType::f8e8m0;
+template <>
+inline constexpr DType dtype_of<float> = DType::f32;
+template <>
+inline constexpr DType dtype_of<double> = DType::f64;
+template <>
+inline constexpr DType dtype_of<F16> = DType::f16;
+template <>
+inline constexpr DType dtype_of<BF16> = DType::bf16;
+template <>
+inline constexpr DType dtype_of<uint8_t> = DType::u8;
+template <>
+inline constexpr DType dtype_of<int8_t> = DType::i8;
+template <>
+inline constexpr DType dtype_of<uint16_t> = DType::u16;
+template <>
+inline constexpr DType dtype_of<int16_t> = DType::i16;
+template <>
+inline constexpr DType dtype_of<uint32_t> = DType::u32;
+template <>
+inline constexpr DType dtype_of<int32_t> = DType::i32;
+template <>
+inline constexpr DType dtype_of<uint64_t> = DType::u64;
+template <>
+inline constexpr DType dtype_of<int64_t> = DType::i64;
+template <>
+inline constexpr DType dtype_of<bool> = DType::boolean;
+template <>
+inline constexpr DType dtype_of<std::string> = DType::string;
+template <>
+inline constexpr DType dtype_of<std::complex<float>> = DType::c64;
+template <>
+inline constexpr DType dtype_of<std::complex<double>> = DType::c128;
+template <>
+inline constexpr DType dtype_of<F8E4M3FN> = DType::f8e4m3fn;
+template <>
+inline constexpr DType dtype_of<F8E4M3FNUZ> = DType::f8e4m3fnuz;
+template <>
+inline constexpr DType dtype_of<F8E5M2> = DType::f8e5m2;
+template <>
+inline constexpr DType dtype_of<F8E5M2FNUZ> = DType::f8e5m2fnuz;
+template <>
+inline constexpr DType dtype_of<F8E8M0> = DType::f8e8m0;
 
-// Element i of an array of any type of at most 64 bits, as its bits (sub-byte elements from the least significant bit).
+// Element i of an array of any type of at most 64 bits, as its bits (sub-byte elements from the
+// least significant bit).
 uint64_t get_bits(DType, const void* data, size_t i);
 void set_bits(DType, void* data, size_t i, uint64_t bits);
 
-// Element i of any real, integer or bool type as a number, and back (rounded, wrapped to the integer's width).
-// i64 and u64 beyond 2^53 lose bits through get_f64: use get_i64 for integers.
+// Element i of any real, integer or bool type as a number, and back (rounded, wrapped to the
+// integer's width). i64 and u64 beyond 2^53 lose bits through get_f64: use get_i64 for integers.
 double get_f64(DType, const void* data, size_t i);
 int64_t get_i64(DType, const void* data, size_t i);
 void set_f64(DType, void* data, size_t i, double x);

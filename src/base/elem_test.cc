@@ -8,12 +8,13 @@
 namespace sdx {
 
 TEST(NarrowFloat, every_encoding_survives_a_round_trip) {
-  for (DType t : {DType::f16, DType::bf16, DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz,
-                  DType::f8e8m0, DType::f6e2m3, DType::f6e3m2, DType::f4e2m1}) {
+  for (DType t : {DType::f16, DType::bf16, DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2,
+                  DType::f8e5m2fnuz, DType::f8e8m0, DType::f6e2m3, DType::f6e3m2, DType::f4e2m1}) {
     for (uint32_t code = 0; code < (1u << bits(t)); ++code) {
       const float value = decode_float(t, code);
       if (std::isnan(value)) {
-        EXPECT_TRUE(std::isnan(decode_float(t, encode_float(t, value)))) << short_name(t) << " " << code;
+        EXPECT_TRUE(std::isnan(decode_float(t, encode_float(t, value))))
+            << short_name(t) << " " << code;
       } else {
         EXPECT_EQ(encode_float(t, value), code) << short_name(t) << " " << value;
       }

@@ -9,8 +9,8 @@ namespace sdx {
 void note_mapping(const void* begin, size_t bytes);
 void forget_mapping(const void* begin);
 
-// The range has been read and will hardly be read again (weights that were packed): its whole pages leave this process's
-// memory. Does nothing where the range is not part of a mapped file.
+// The range has been read and will hardly be read again (weights that were packed): its whole pages
+// leave this process's memory. Does nothing where the range is not part of a mapped file.
 void release_pages(const void* begin, size_t bytes);
 
 }  // namespace sdx

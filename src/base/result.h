@@ -12,7 +12,8 @@
 
 namespace sdx {
 
-// What went wrong (`what`), under a stable code ("SDX-T0102"), and where: innermost place first, one line per stage.
+// What went wrong (`what`), under a stable code ("SDX-T0102"), and where: innermost place first,
+// one line per stage.
 struct [[nodiscard]] Error {
   std::string code;
   std::string what;
@@ -37,18 +38,40 @@ Error fail(std::string_view code, fmt::format_string<Args...> format, Args&&... 
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
-  T& operator*() & { assert(ok()); return *std::get_if<0>(&state_); }
-  const T& operator*() const& { assert(ok()); return *std::get_if<0>(&state_); }
-  T&& operator*() && { assert(ok()); return std::move(*std::get_if<0>(&state_)); }
-  T* operator->() { assert(ok()); return std::get_if<0>(&state_); }
-  const T* operator->() const { assert(ok()); return std::get_if<0>(&state_); }
-  const Error& error() const& { assert(!ok()); return *std::get_if<1>(&state_); }
-  Error&& error() && { assert(!ok()); return std::move(*std::get_if<1>(&state_)); }
+  T& operator*() & {
+    assert(ok());
+    return *std::get_if<0>(&state_);
+  }
+  const T& operator*() const& {
+    assert(ok());
+    return *std::get_if<0>(&state_);
+  }
+  T&& operator*() && {
+    assert(ok());
+    return std::move(*std::get_if<0>(&state_));
+  }
+  T* operator->() {
+    assert(ok());
+    return std::get_if<0>(&state_);
+  }
+  const T* operator->() const {
+    assert(ok());
+    return std::get_if<0>(&state_);
+  }
+  const Error& error() const& {
+    assert(!ok());
+    return *std::get_if<1>(&state_);
+  }
+  Error&& error() && {
+    assert(!ok());
+    return std::move(*std::get_if<1>(&state_));
+  }
 
  private:
   std::variant<T, Error> state_;
@@ -74,8 +97,8 @@ inline Status ok() { return {}; }
 }  // namespace sdx
 
 // SDX_TRY(expr): returns the error of `expr` from the calling function, if it is one.
-#define SDX_TRY(expr)                                             \
-  do {                                                            \
+#define SDX_TRY(expr)                                                                \
+  do {                                                                               \
     if (auto sdx_status = (expr); !sdx_status) return std::move(sdx_status).error(); \
   } while (0)
 
@@ -83,7 +106,7 @@ inline Status ok() { return {}; }
 #define SDX_CONCAT_(a, b) a##b
 #define SDX_CONCAT(a, b) SDX_CONCAT_(a, b)
 #define SDX_ASSIGN(decl, expr) SDX_ASSIGN_(SDX_CONCAT(sdx_result_, __LINE__), decl, expr)
-#define SDX_ASSIGN_(result, decl, expr)              \
-  auto result = (expr);                              \
-  if (!result) return std::move(result).error();     \
+#define SDX_ASSIGN_(result, decl, expr)          \
+  auto result = (expr);                          \
+  if (!result) return std::move(result).error(); \
   decl = *std::move(result)

@@ -12,7 +12,8 @@ Result<size_t> element_count(std::span<const int64_t> dims) {
   size_t count = 1;
   bool zero = false;
   for (const int64_t dim : dims) {
-    if (dim < 0) return fail("SDX-B0101", "negative dimension {} in shape {}", dim, to_string(dims));
+    if (dim < 0)
+      return fail("SDX-B0101", "negative dimension {} in shape {}", dim, to_string(dims));
     if (dim == 0) zero = true;
   }
   if (zero) return size_t{0};
@@ -72,7 +73,8 @@ Tensor Tensor::reshaped(Dims dims) const {
 }
 
 Tensor Tensor::part(size_t offset, DType type, Dims dims) const {
-  Tensor tensor = over(type, std::move(dims), owner_, static_cast<const std::byte*>(data_) + offset);
+  Tensor tensor =
+      over(type, std::move(dims), owner_, static_cast<const std::byte*>(data_) + offset);
   assert(offset + tensor.bytes() <= bytes());
   return tensor;
 }
@@ -103,11 +105,14 @@ bool equal(const Value& a, const Value& b) {
   if (a.index() != b.index()) return false;
   if (a.is_tensor()) return a.tensor() == b.tensor();
   if (a.is_sequence()) {
-    return std::equal(a.sequence().begin(), a.sequence().end(), b.sequence().begin(), b.sequence().end(), equal);
+    return std::equal(a.sequence().begin(), a.sequence().end(), b.sequence().begin(),
+                      b.sequence().end(), equal);
   }
   if (a.is_map()) {
     return std::equal(a.map().begin(), a.map().end(), b.map().begin(), b.map().end(),
-                      [](const auto& x, const auto& y) { return x.first == y.first && equal(x.second, y.second); });
+                      [](const auto& x, const auto& y) {
+                        return x.first == y.first && equal(x.second, y.second);
+                      });
   }
   return true;
 }

@@ -1,4 +1,5 @@
-// Tensor: an element type, dimensions and a shared buffer. Value: a tensor, sequence, map, optional or nothing.
+// Tensor: an element type, dimensions and a shared buffer. Value: a tensor, sequence, map, optional
+// or nothing.
 #pragma once
 
 #include <cstring>
@@ -57,11 +58,17 @@ class Tensor {
   const void* raw() const { return data_; }
   void* raw() { return const_cast<void*>(data_); }  // only for tensors one made oneself
   template <class T>
-  const T* data() const { return static_cast<const T*>(data_); }
+  const T* data() const {
+    return static_cast<const T*>(data_);
+  }
   template <class T>
-  T* data() { return static_cast<T*>(raw()); }
+  T* data() {
+    return static_cast<T*>(raw());
+  }
   template <class T>
-  std::span<const T> values() const { return {data<T>(), count_}; }
+  std::span<const T> values() const {
+    return {data<T>(), count_};
+  }
 
   // The same elements under other dimensions of equal count.
   Tensor reshaped(Dims dims) const;
@@ -87,7 +94,8 @@ using MapKey = std::variant<int64_t, std::string>;
 using Map = std::map<MapKey, Value>;
 
 // What a wire carries. An optional without an element is std::monostate.
-struct Value : std::variant<std::monostate, Tensor, std::shared_ptr<const Sequence>, std::shared_ptr<const Map>> {
+struct Value : std::variant<std::monostate, Tensor, std::shared_ptr<const Sequence>,
+                            std::shared_ptr<const Map>> {
   using variant::variant;
   bool is_none() const { return index() == 0; }
   bool is_tensor() const { return index() == 1; }
@@ -96,7 +104,9 @@ struct Value : std::variant<std::monostate, Tensor, std::shared_ptr<const Sequen
   const Tensor& tensor() const { return std::get<1>(*this); }
   const Sequence& sequence() const { return *std::get<2>(*this); }
   const Map& map() const { return *std::get<3>(*this); }
-  static Value of(Sequence items) { return Value(std::make_shared<const Sequence>(std::move(items))); }
+  static Value of(Sequence items) {
+    return Value(std::make_shared<const Sequence>(std::move(items)));
+  }
   static Value of(Map items) { return Value(std::make_shared<const Map>(std::move(items))); }
 };
 bool equal(const Value&, const Value&);

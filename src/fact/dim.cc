@@ -18,7 +18,8 @@ int64_t floor_quotient(int64_t a, int64_t b) {
   return q - ((a % b != 0) && ((a < 0) != (b < 0)) ? 1 : 0);
 }
 
-// Sizes fit in 48 bits; an expression that overflows 64 has no meaning and answers with wrapped bits, never undefined.
+// Sizes fit in 48 bits; an expression that overflows 64 has no meaning and answers with wrapped
+// bits, never undefined.
 int64_t mul(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
 int64_t add(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
 
@@ -31,13 +32,24 @@ bool Dim::is_unknown() const { return poly_ != nullptr && text() == "?"; }
 Dim Dim::atom(Kind kind, std::string name, Dim a, Dim b) {
   std::string text;
   switch (kind) {
-    case Kind::symbol: text = name; break;
-    case Kind::floor_div: text = "floor((" + a.text() + ")/(" + b.text() + "))"; break;
-    case Kind::min: text = "min(" + a.text() + "," + b.text() + ")"; break;
-    case Kind::max: text = "max(" + a.text() + "," + b.text() + ")"; break;
-    case Kind::broadcast: text = "broadcast(" + a.text() + "," + b.text() + ")"; break;
+    case Kind::symbol:
+      text = name;
+      break;
+    case Kind::floor_div:
+      text = "floor((" + a.text() + ")/(" + b.text() + "))";
+      break;
+    case Kind::min:
+      text = "min(" + a.text() + "," + b.text() + ")";
+      break;
+    case Kind::max:
+      text = "max(" + a.text() + "," + b.text() + ")";
+      break;
+    case Kind::broadcast:
+      text = "broadcast(" + a.text() + "," + b.text() + ")";
+      break;
   }
-  auto node = std::make_shared<const Atom>(Atom{kind, std::move(name), std::move(a), std::move(b), text});
+  auto node =
+      std::make_shared<const Atom>(Atom{kind, std::move(name), std::move(a), std::move(b), text});
   Poly poly;
   poly.emplace(text, Term{1, {std::move(node)}});
   return from(std::move(poly));
@@ -119,7 +131,8 @@ Dim floor_div(const Dim& a, const Dim& b) {
     std::vector<std::shared_ptr<const Dim::Atom>> left = ta.atoms;
     bool divides = tb.factor != 0 && ta.factor % tb.factor == 0;
     for (const auto& atom : tb.atoms) {
-      const auto at = std::find_if(left.begin(), left.end(), [&](const auto& x) { return x->text == atom->text; });
+      const auto at = std::find_if(left.begin(), left.end(),
+                                   [&](const auto& x) { return x->text == atom->text; });
       if (at == left.end()) {
         divides = false;
         break;
@@ -140,13 +153,15 @@ Dim floor_div(const Dim& a, const Dim& b) {
 Dim min(const Dim& a, const Dim& b) {
   if (a.is_const() && b.is_const()) return std::min(a.value(), b.value());
   if (a == b) return a;
-  return a.text() < b.text() ? Dim::atom(Dim::Kind::min, "", a, b) : Dim::atom(Dim::Kind::min, "", b, a);
+  return a.text() < b.text() ? Dim::atom(Dim::Kind::min, "", a, b)
+                             : Dim::atom(Dim::Kind::min, "", b, a);
 }
 
 Dim max(const Dim& a, const Dim& b) {
   if (a.is_const() && b.is_const()) return std::max(a.value(), b.value());
   if (a == b) return a;
-  return a.text() < b.text() ? Dim::atom(Dim::Kind::max, "", a, b) : Dim::atom(Dim::Kind::max, "", b, a);
+  return a.text() < b.text() ? Dim::atom(Dim::Kind::max, "", a, b)
+                             : Dim::atom(Dim::Kind::max, "", b, a);
 }
 
 Result<Dim> broadcast(const Dim& a, const Dim& b) {
@@ -175,9 +190,15 @@ Dim Dim::bind(const Bindings& bindings) const {
           value = value * (at == bindings.end() ? symbol(atom->name) : Dim(at->second));
           break;
         }
-        case Kind::floor_div: value = value * floor_div(a, b); break;
-        case Kind::min: value = value * min(a, b); break;
-        case Kind::max: value = value * max(a, b); break;
+        case Kind::floor_div:
+          value = value * floor_div(a, b);
+          break;
+        case Kind::min:
+          value = value * min(a, b);
+          break;
+        case Kind::max:
+          value = value * max(a, b);
+          break;
         case Kind::broadcast: {
           Result<Dim> both = broadcast(a, b);
           // A conflict stays in the expression: eval() finds no value and the caller reports it.
@@ -202,7 +223,8 @@ void Dim::symbols(std::vector<std::string>& into) const {
   for (const auto& [key, term] : *poly_) {
     for (const auto& atom : term.atoms) {
       if (atom->kind == Kind::symbol) {
-        if (std::find(into.begin(), into.end(), atom->name) == into.end()) into.push_back(atom->name);
+        if (std::find(into.begin(), into.end(), atom->name) == into.end())
+          into.push_back(atom->name);
       } else {
         atom->a.symbols(into);
         atom->b.symbols(into);

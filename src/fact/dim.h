@@ -1,7 +1,8 @@
 // Dim: the size of one axis, an integer or an expression over symbols, in a normal form.
 //
-// The normal form is a polynomial with integer coefficients over atoms; an atom is a symbol, a floor division, a minimum,
-// a maximum or a broadcast of two Dims. Equal polynomials are stored equally, so == decides equality of expressions.
+// The normal form is a polynomial with integer coefficients over atoms; an atom is a symbol, a
+// floor division, a minimum, a maximum or a broadcast of two Dims. Equal polynomials are stored
+// equally, so == decides equality of expressions.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +62,8 @@ class Dim {
     int64_t factor;
     std::vector<std::shared_ptr<const Atom>> atoms;  // sorted by text
   };
-  using Poly = std::map<std::string, Term>;  // by the text of the atoms' product; "" is the constant term
+  using Poly =
+      std::map<std::string, Term>;  // by the text of the atoms' product; "" is the constant term
 
   static Dim from(Poly poly);
   static Dim atom(Kind, std::string name, Dim a, Dim b);

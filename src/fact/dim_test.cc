@@ -41,7 +41,8 @@ TEST(Dim, solves_for_one_symbol) {
 TEST(Broadcast, names_the_dimension_that_disagrees) {
   const auto bad = broadcast(Shape{2, 3}, Shape{3, 2});
   ASSERT_FALSE(bad.ok());
-  EXPECT_EQ(bad.error().what, "shapes [2,3] and [3,2] do not broadcast: dimension 0 is 2 against 3");
+  EXPECT_EQ(bad.error().what,
+            "shapes [2,3] and [3,2] do not broadcast: dimension 0 is 2 against 3");
   EXPECT_EQ(to_string(*broadcast(Shape{N, 1, 4}, Shape{H, 1})), "[N,H,4]");
   EXPECT_EQ(to_string(*broadcast(Shape{N}, Shape{3})), "[3]");
 }

@@ -21,12 +21,14 @@ std::optional<std::vector<Dim>> Fact::integers() const {
   if (symbolic) return symbolic;
   // Large integer constants are data (quantised weights, tables), never shapes or axes.
   constexpr size_t kMost = 4096;
-  if (!value || value->count() > kMost || !(is_integer(value->type()) || value->type() == DType::boolean)) {
+  if (!value || value->count() > kMost ||
+      !(is_integer(value->type()) || value->type() == DType::boolean)) {
     return std::nullopt;
   }
   std::vector<Dim> result;
   result.reserve(value->count());
-  for (size_t i = 0; i < value->count(); ++i) result.emplace_back(get_i64(value->type(), value->raw(), i));
+  for (size_t i = 0; i < value->count(); ++i)
+    result.emplace_back(get_i64(value->type(), value->raw(), i));
   return result;
 }
 
@@ -37,11 +39,16 @@ std::optional<std::vector<int64_t>> Fact::constant_integers() const {
 
 std::string Fact::text() const {
   switch (kind) {
-    case Kind::absent: return "nothing";
-    case Kind::sequence: return "seq(" + element->text() + ")";
-    case Kind::optional: return "optional(" + element->text() + ")";
-    case Kind::map: return "map(" + std::string(short_name(type)) + "," + element->text() + ")";
-    case Kind::tensor: break;
+    case Kind::absent:
+      return "nothing";
+    case Kind::sequence:
+      return "seq(" + element->text() + ")";
+    case Kind::optional:
+      return "optional(" + element->text() + ")";
+    case Kind::map:
+      return "map(" + std::string(short_name(type)) + "," + element->text() + ")";
+    case Kind::tensor:
+      break;
   }
   const std::string name = type == DType::undefined ? "?" : std::string(short_name(type));
   return shape ? name + to_string(*shape) : name + "[..]";
@@ -49,21 +56,27 @@ std::string Fact::text() const {
 
 std::string Fact::onnx_type() const {
   switch (kind) {
-    case Kind::absent: return "";
-    case Kind::sequence: return "seq(" + element->onnx_type() + ")";
-    case Kind::optional: return "optional(" + element->onnx_type() + ")";
+    case Kind::absent:
+      return "";
+    case Kind::sequence:
+      return "seq(" + element->onnx_type() + ")";
+    case Kind::optional:
+      return "optional(" + element->onnx_type() + ")";
     case Kind::map: {
       // ONNX writes map values without "tensor(...)" around scalars.
-      const std::string value = element->is_tensor() ? std::string(onnx_name(element->type)) : element->onnx_type();
+      const std::string value =
+          element->is_tensor() ? std::string(onnx_name(element->type)) : element->onnx_type();
       return "map(" + std::string(onnx_name(type)) + ", " + value + ")";
     }
-    case Kind::tensor: break;
+    case Kind::tensor:
+      break;
   }
   return "tensor(" + std::string(onnx_name(type)) + ")";
 }
 
 Fact fact_of(const Value& value) {
-  if (value.is_tensor()) return Fact::tensor(value.tensor().type(), shape_of(value.tensor().dims()));
+  if (value.is_tensor())
+    return Fact::tensor(value.tensor().type(), shape_of(value.tensor().dims()));
   if (value.is_sequence()) {
     const Sequence& items = value.sequence();
     if (items.empty()) return Fact::sequence(Fact::tensor(DType::undefined));
@@ -71,7 +84,8 @@ Fact fact_of(const Value& value) {
     for (const Value& item : items) {
       // Elements may differ in shape: keep what they agree on.
       const Fact fact = fact_of(item);
-      if (first.shape && (!fact.shape || fact.shape->size() != first.shape->size())) first.shape.reset();
+      if (first.shape && (!fact.shape || fact.shape->size() != first.shape->size()))
+        first.shape.reset();
       for (size_t i = 0; first.shape && i < first.shape->size(); ++i) {
         if (!((*first.shape)[i] == fact.dim(i))) (*first.shape)[i] = Dim::unknown();
       }
@@ -89,17 +103,23 @@ Fact fact_of(const Value& value) {
 
 bool admits(const Fact& fact, const Value& value) {
   switch (fact.kind) {
-    case Fact::Kind::absent: return value.is_none();
-    case Fact::Kind::optional: return value.is_none() || admits(*fact.element, value);
+    case Fact::Kind::absent:
+      return value.is_none();
+    case Fact::Kind::optional:
+      return value.is_none() || admits(*fact.element, value);
     case Fact::Kind::sequence:
-      return value.is_sequence() && std::all_of(value.sequence().begin(), value.sequence().end(),
-                                                [&](const Value& v) { return admits(*fact.element, v); });
+      return value.is_sequence() &&
+             std::all_of(value.sequence().begin(), value.sequence().end(),
+                         [&](const Value& v) { return admits(*fact.element, v); });
     case Fact::Kind::map:
-      return value.is_map() && std::all_of(value.map().begin(), value.map().end(), [&](const auto& entry) {
-               return std::holds_alternative<std::string>(entry.first) == (fact.type == DType::string) &&
+      return value.is_map() &&
+             std::all_of(value.map().begin(), value.map().end(), [&](const auto& entry) {
+               return std::holds_alternative<std::string>(entry.first) ==
+                          (fact.type == DType::string) &&
                       admits(*fact.element, entry.second);
              });
-    case Fact::Kind::tensor: break;
+    case Fact::Kind::tensor:
+      break;
   }
   if (!value.is_tensor()) return false;
   const Tensor& tensor = value.tensor();
@@ -120,9 +140,11 @@ Result<Shape> broadcast(const Shape& a, const Shape& b) {
     const Dim y = i + b.size() >= result.size() ? b[i + b.size() - result.size()] : Dim(1);
     Result<Dim> both = broadcast(x, y);
     if (!both) {
-      Error error = fail("SDX-T0102", "shapes {} and {} do not broadcast: dimension {} is {} against {}", to_string(a),
-                         to_string(b), i, x.text(), y.text());
-      error.help = "ONNX broadcasts from the last dimension; each pair must be equal or one of them 1";
+      Error error =
+          fail("SDX-T0102", "shapes {} and {} do not broadcast: dimension {} is {} against {}",
+               to_string(a), to_string(b), i, x.text(), y.text());
+      error.help =
+          "ONNX broadcasts from the last dimension; each pair must be equal or one of them 1";
       return error;
     }
     result[i] = *both;

@@ -1,4 +1,5 @@
-// Fact: what is known of a wire before anything runs: its kind, element type, shape and perhaps its value.
+// Fact: what is known of a wire before anything runs: its kind, element type, shape and perhaps its
+// value.
 #pragma once
 
 #include <memory>
@@ -18,12 +19,15 @@ struct Fact {
   DType type = DType::undefined;        // of a tensor's elements, or of a map's keys
   std::optional<Shape> shape;           // of a tensor; none: even the rank is unknown
   std::shared_ptr<const Tensor> value;  // of a constant tensor
-  // Element values of a small integer tensor as expressions, row-major: what shape arithmetic computes with.
+  // Element values of a small integer tensor as expressions, row-major: what shape arithmetic
+  // computes with.
   std::optional<std::vector<Dim>> symbolic;
   std::shared_ptr<const Fact> element;  // of a sequence or optional; of a map's values
 
   static Fact tensor(DType type) { return {Kind::tensor, type, {}, {}, {}, {}}; }
-  static Fact tensor(DType type, Shape shape) { return {Kind::tensor, type, std::move(shape), {}, {}, {}}; }
+  static Fact tensor(DType type, Shape shape) {
+    return {Kind::tensor, type, std::move(shape), {}, {}, {}};
+  }
   static Fact constant(Tensor value);
   static Fact sequence(Fact element) {
     return {Kind::sequence, {}, {}, {}, {}, std::make_shared<const Fact>(std::move(element))};

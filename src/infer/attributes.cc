@@ -5,11 +5,13 @@
 
 namespace sdx::infer {
 
-Result<std::optional<AttrValue>> attribute_value(const model::Attribute& a, const AttrMap* arguments) {
+Result<std::optional<AttrValue>> attribute_value(const model::Attribute& a,
+                                                 const AttrMap* arguments) {
   using Kind = model::AttributeType;
   if (!a.ref_attr_name.empty()) {
     if (arguments == nullptr) {
-      return fail("SDX-G0011", "attribute \"{}\" refers to \"{}\" outside of a function", a.name, a.ref_attr_name);
+      return fail("SDX-G0011", "attribute \"{}\" refers to \"{}\" outside of a function", a.name,
+                  a.ref_attr_name);
     }
     const auto at = arguments->find(a.ref_attr_name);
     if (at == arguments->end()) return std::optional<AttrValue>();
@@ -25,14 +27,22 @@ Result<std::optional<AttrValue>> attribute_value(const model::Attribute& a, cons
            : (a.present >> 2) & 1u ? Kind::f
                                    : Kind::i;
   }
-  const auto some = [](auto value) { return std::optional<AttrValue>(AttrValue(std::move(value))); };
+  const auto some = [](auto value) {
+    return std::optional<AttrValue>(AttrValue(std::move(value)));
+  };
   switch (kind) {
-    case Kind::f: return some(a.f);
-    case Kind::i: return some(a.i);
-    case Kind::s: return some(a.s);
-    case Kind::floats: return some(a.floats);
-    case Kind::ints: return some(a.ints);
-    case Kind::strings: return some(a.strings);
+    case Kind::f:
+      return some(a.f);
+    case Kind::i:
+      return some(a.i);
+    case Kind::s:
+      return some(a.s);
+    case Kind::floats:
+      return some(a.floats);
+    case Kind::ints:
+      return some(a.ints);
+    case Kind::strings:
+      return some(a.strings);
     case Kind::t: {
       if (!a.t) return fail("SDX-G0012", "attribute \"{}\" has type tensor but no tensor", a.name);
       SDX_ASSIGN(Tensor tensor, model::to_tensor(*a.t));
@@ -47,13 +57,16 @@ Result<std::optional<AttrValue>> attribute_value(const model::Attribute& a, cons
       return some(std::move(tensors));
     }
     case Kind::sparse_tensor: {
-      if (!a.sparse_tensor) return fail("SDX-G0012", "attribute \"{}\" has type sparse_tensor but no value", a.name);
+      if (!a.sparse_tensor)
+        return fail("SDX-G0012", "attribute \"{}\" has type sparse_tensor but no value", a.name);
       SDX_ASSIGN(Tensor tensor, model::to_dense(*a.sparse_tensor));
       return some(std::move(tensor));
     }
-    case Kind::type: return some(a.tp ? fact_of(*a.tp, a.name) : Fact{});
+    case Kind::type:
+      return some(a.tp ? fact_of(*a.tp, a.name) : Fact{});
     default:
-      return fail("SDX-G0013", "attribute \"{}\" is of a kind that no operator takes ({})", a.name, int(kind));
+      return fail("SDX-G0013", "attribute \"{}\" is of a kind that no operator takes ({})", a.name,
+                  int(kind));
   }
 }
 

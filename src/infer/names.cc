@@ -19,7 +19,8 @@ Opsets opsets_of(const std::vector<model::OpsetId>& imports) {
 
 const model::Function* find_function(const model::Model& model, const model::Node& node) {
   for (const model::Function& function : model.functions) {
-    if (function.name == node.op_type && function.domain == node.domain && function.overload == node.overload) {
+    if (function.name == node.op_type && function.domain == node.domain &&
+        function.overload == node.overload) {
       return &function;
     }
   }
@@ -28,7 +29,8 @@ const model::Function* find_function(const model::Model& model, const model::Nod
 
 namespace {
 
-void free_names(const model::Graph& graph, std::set<std::string> defined, std::vector<std::string>& into) {
+void free_names(const model::Graph& graph, std::set<std::string> defined,
+                std::vector<std::string>& into) {
   const auto use = [&](const std::string& name) {
     if (name.empty() || defined.contains(name)) return;
     if (std::find(into.begin(), into.end(), name) == into.end()) into.push_back(name);
@@ -50,8 +52,8 @@ void free_names(const model::Graph& graph, std::set<std::string> defined, std::v
 
 // Every node of the model, its subgraphs and its functions, with the opsets that hold there.
 template <class F>
-void each_node(const model::Model& model, const std::vector<model::Node>& nodes, const Opsets& opsets,
-               const std::string& path, F&& visit) {
+void each_node(const model::Model& model, const std::vector<model::Node>& nodes,
+               const Opsets& opsets, const std::string& path, F&& visit) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     const std::string here = fmt::format("{}, node {} \"{}\"", path, i, nodes[i].name);
     visit(nodes[i], opsets, here);
@@ -63,7 +65,9 @@ void each_node(const model::Model& model, const std::vector<model::Node>& nodes,
 
 }  // namespace
 
-void free_names(const model::Graph& graph, std::vector<std::string>& into) { free_names(graph, {}, into); }
+void free_names(const model::Graph& graph, std::vector<std::string>& into) {
+  free_names(graph, {}, into);
+}
 
 Status all_supported(const model::Model& model) {
   constexpr size_t kMostListed = 20;
@@ -78,7 +82,8 @@ Status all_supported(const model::Model& model) {
     if (op == nullptr) {
       what = fmt::format("{}.{} (version {})", domain, node.op_type, version->second);
     } else if (op->at(int(version->second)) == nullptr) {
-      what = fmt::format("{}.{} in version {}: first defined in version {}", domain, node.op_type, version->second,
+      what = fmt::format("{}.{} in version {}: first defined in version {}", domain, node.op_type,
+                         version->second,
                          op->signatures().empty() ? 0 : op->signatures().front().since);
     } else {
       return;
@@ -87,19 +92,22 @@ Status all_supported(const model::Model& model) {
     if (count++ == 0) place = here;
   };
   if (model.graph) {
-    each_node(model, model.graph->node, opsets_of(model.opset_import), fmt::format("graph \"{}\"", model.graph->name),
-              visit);
+    each_node(model, model.graph->node, opsets_of(model.opset_import),
+              fmt::format("graph \"{}\"", model.graph->name), visit);
   }
   for (const model::Function& function : model.functions) {
-    each_node(model, function.node, opsets_of(function.opset_import), fmt::format("function {}", function.name), visit);
+    each_node(model, function.node, opsets_of(function.opset_import),
+              fmt::format("function {}", function.name), visit);
   }
   if (missing.empty()) return ok();
   std::string list;
-  for (const auto& [what, at] : missing) list += fmt::format("{}{}", list.empty() ? "" : "; ", what);
+  for (const auto& [what, at] : missing)
+    list += fmt::format("{}{}", list.empty() ? "" : "; ", what);
   Error error = fail("SDX-G0003", "not supported: {}", list);
   for (const auto& [what, at] : missing) {
     if (error.where.size() == kMostListed) break;
-    error.where.push_back(fmt::format("{}: {} time{}, first at {}", what, at.first, at.first == 1 ? "" : "s", at.second));
+    error.where.push_back(fmt::format("{}: {} time{}, first at {}", what, at.first,
+                                      at.first == 1 ? "" : "s", at.second));
   }
   return error;
 }

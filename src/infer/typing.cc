@@ -33,13 +33,17 @@ class Typer {
     for (const model::TensorData& init : body.initializer) {
       if (scope.wires.contains(init.name)) continue;  // given from outside
       Result<Tensor> tensor = model::to_tensor(init);
-      if (!tensor) return std::move(tensor).error().in(fmt::format("{}, initializer \"{}\"", scope.path, init.name));
+      if (!tensor)
+        return std::move(tensor).error().in(
+            fmt::format("{}, initializer \"{}\"", scope.path, init.name));
       scope.wires[init.name] = graph_.constant(*std::move(tensor), init.name);
     }
     for (const model::SparseTensorData& init : body.sparse_initializer) {
       const std::string& name = init.values ? init.values->name : std::string();
       Result<Tensor> tensor = model::to_dense(init);
-      if (!tensor) return std::move(tensor).error().in(fmt::format("{}, initializer \"{}\"", scope.path, name));
+      if (!tensor)
+        return std::move(tensor).error().in(
+            fmt::format("{}, initializer \"{}\"", scope.path, name));
       scope.wires[name] = graph_.constant(*std::move(tensor), name);
     }
     return nodes(body.node, scope);
@@ -51,14 +55,16 @@ class Typer {
       if (Status status = add(node, scope); !status) {
         Error error = std::move(status).error();
         // What the typed graph calls "node ..." has a place in the model.
-        const auto at = std::find_if(error.where.begin(), error.where.end(),
-                                     [](const std::string& place) { return place.starts_with("node"); });
+        const auto at =
+            std::find_if(error.where.begin(), error.where.end(),
+                         [](const std::string& place) { return place.starts_with("node"); });
         if (at != error.where.end()) {
           *at = fmt::format("{}, node {}{}", scope.path, i, at->substr(4));
           return error;
         }
         const std::string name = node.name.empty() ? "" : fmt::format(" \"{}\"", node.name);
-        return std::move(error).in(fmt::format("{}, node {}{} ({})", scope.path, i, name, node.op_type));
+        return std::move(error).in(
+            fmt::format("{}, node {}{} ({})", scope.path, i, name, node.op_type));
       }
     }
     return ok();
@@ -68,7 +74,8 @@ class Typer {
   Result<Outlet> wire(const std::string& name, const Scope& scope) {
     if (name.empty()) return Outlet{};
     const auto at = scope.wires.find(name);
-    if (at == scope.wires.end()) return fail("SDX-G0001", "nothing before this node defines \"{}\"", name);
+    if (at == scope.wires.end())
+      return fail("SDX-G0001", "nothing before this node defines \"{}\"", name);
     return at->second;
   }
 
@@ -81,14 +88,16 @@ class Typer {
       SDX_ASSIGN(const Outlet outlet, wire(name, scope));
       inputs.push_back(outlet);
     }
-    if (const model::Function* function = find_function(*model_, node)) return call(*function, node, inputs, scope);
+    if (const model::Function* function = find_function(*model_, node))
+      return call(*function, node, inputs, scope);
 
     const auto version = scope.opsets->find(node.domain);
     if (version == scope.opsets->end()) {
       return fail("SDX-G0002", "the model imports no version of operator set \"{}\"", node.domain);
     }
     const Op* op = find_op(node.domain, node.op_type);
-    if (op == nullptr) return fail("SDX-G0003", "operator {}.{} is not supported", version->first, node.op_type);
+    if (op == nullptr)
+      return fail("SDX-G0003", "operator {}.{} is not supported", version->first, node.op_type);
 
     sdx::Node use;
     use.op = op;
@@ -112,7 +121,8 @@ class Typer {
       if (value) use.attrs.emplace(attribute.name, *std::move(value));
     }
     for (const std::string& name : node.output) use.wanted.push_back(!name.empty());
-    SDX_ASSIGN(const std::vector<Outlet> outputs, graph_.add(std::move(use), std::move(inputs), {node.name}));
+    SDX_ASSIGN(const std::vector<Outlet> outputs,
+               graph_.add(std::move(use), std::move(inputs), {node.name}));
     for (size_t i = 0; i < node.output.size(); ++i) {
       if (!node.output[i].empty()) scope.wires[node.output[i]] = outputs[i];
     }
@@ -120,16 +130,16 @@ class Typer {
   }
 
   // A call of a model-local function: its nodes take the place of the call.
-  Status call(const model::Function& function, const model::Node& node, const std::vector<Outlet>& inputs,
-              Scope& outer) {
+  Status call(const model::Function& function, const model::Node& node,
+              const std::vector<Outlet>& inputs, Scope& outer) {
     if (std::find(outer.calls.begin(), outer.calls.end(), &function) != outer.calls.end()) {
       std::string chain;
       for (const model::Function* caller : outer.calls) chain += caller->name + " -> ";
       return fail("SDX-G0004", "functions call themselves: {}{}", chain, function.name);
     }
     if (inputs.size() > function.input.size()) {
-      return fail("SDX-G0005", "function {} takes {} inputs, {} are given", function.name, function.input.size(),
-                  inputs.size());
+      return fail("SDX-G0005", "function {} takes {} inputs, {} are given", function.name,
+                  function.input.size(), inputs.size());
     }
     AttrMap arguments;
     for (const model::Attribute& attribute : function.attribute_proto) {  // defaults
@@ -154,15 +164,16 @@ class Typer {
     for (size_t i = 0; i < node.output.size(); ++i) {
       if (node.output[i].empty()) continue;
       if (i >= function.output.size()) {
-        return fail("SDX-G0005", "function {} has {} outputs, {} are named", function.name, function.output.size(),
-                    node.output.size());
+        return fail("SDX-G0005", "function {} has {} outputs, {} are named", function.name,
+                    function.output.size(), node.output.size());
       }
       SDX_ASSIGN(outer.wires[node.output[i]], wire(function.output[i], scope));
     }
     return ok();
   }
 
-  std::shared_ptr<const BodySource> body_source(const model::Graph& body, std::vector<std::string> captured,
+  std::shared_ptr<const BodySource> body_source(const model::Graph& body,
+                                                std::vector<std::string> captured,
                                                 const Scope& scope);
 
   std::shared_ptr<const model::Model> model_;
@@ -174,11 +185,13 @@ class TypedBody final : public Body {
  public:
   explicit TypedBody(Graph graph) : graph_(std::move(graph)) {
     for (const Outlet input : graph_.inputs()) inputs_.push_back(graph_.fact(input));
-    for (const typed::Output& output : graph_.outputs()) outputs_.push_back(graph_.fact(output.outlet));
+    for (const typed::Output& output : graph_.outputs())
+      outputs_.push_back(graph_.fact(output.outlet));
   }
   const Facts& inputs() const override { return inputs_; }
   const Facts& outputs() const override { return outputs_; }
-  Result<std::vector<Value>> run(std::span<const Value> inputs, Pool& pool, Isa isa) const override {
+  Result<std::vector<Value>> run(std::span<const Value> inputs, Pool& pool,
+                                 Isa isa) const override {
     return typed::eval(graph_, inputs, {.pool = &pool, .reference = false, .isa = isa});
   }
 
@@ -187,22 +200,29 @@ class TypedBody final : public Body {
   Facts inputs_, outputs_;
 };
 
-// A subgraph of the model, waiting for the facts of its inputs. Owns what its typing needs: a plan outlives the typer.
+// A subgraph of the model, waiting for the facts of its inputs. Owns what its typing needs: a plan
+// outlives the typer.
 class ModelBody final : public BodySource {
  public:
-  ModelBody(std::shared_ptr<const model::Model> model, const model::Graph& graph, std::vector<std::string> captured,
-            const Scope& scope, const Options& options)
-      : model_(std::move(model)), graph_(graph), captured_(std::move(captured)), opsets_(*scope.opsets),
-        options_(options), path_(scope.path), calls_(scope.calls) {
+  ModelBody(std::shared_ptr<const model::Model> model, const model::Graph& graph,
+            std::vector<std::string> captured, const Scope& scope, const Options& options)
+      : model_(std::move(model)),
+        graph_(graph),
+        captured_(std::move(captured)),
+        opsets_(*scope.opsets),
+        options_(options),
+        path_(scope.path),
+        calls_(scope.calls) {
     if (scope.arguments != nullptr) arguments_ = *scope.arguments;
   }
   size_t inputs() const override { return graph_.input.size(); }
   size_t outputs() const override { return graph_.output.size(); }
 
-  Result<std::shared_ptr<const Body>> type(const Facts& formal, const Facts& captured) const override {
+  Result<std::shared_ptr<const Body>> type(const Facts& formal,
+                                           const Facts& captured) const override {
     if (formal.size() > graph_.input.size()) {
-      return fail("SDX-G0006", "subgraph \"{}\" has {} inputs, {} are given", graph_.name, graph_.input.size(),
-                  formal.size());
+      return fail("SDX-G0006", "subgraph \"{}\" has {} inputs, {} are given", graph_.name,
+                  graph_.input.size(), formal.size());
     }
     Graph typed;
     typed.name = graph_.name;
@@ -226,7 +246,8 @@ class ModelBody final : public BodySource {
     for (const model::ValueInfo& output : graph_.output) {
       const auto at = scope.wires.find(output.name);
       if (at == scope.wires.end()) {
-        return fail("SDX-G0007", "nothing defines output \"{}\" of subgraph \"{}\"", output.name, graph_.name);
+        return fail("SDX-G0007", "nothing defines output \"{}\" of subgraph \"{}\"", output.name,
+                    graph_.name);
       }
       typed.output(output.name, at->second);
     }
@@ -244,7 +265,8 @@ class ModelBody final : public BodySource {
   std::vector<const model::Function*> calls_;
 };
 
-std::shared_ptr<const BodySource> Typer::body_source(const model::Graph& body, std::vector<std::string> captured,
+std::shared_ptr<const BodySource> Typer::body_source(const model::Graph& body,
+                                                     std::vector<std::string> captured,
                                                      const Scope& scope) {
   return std::make_shared<ModelBody>(model_, body, std::move(captured), scope, options_);
 }
@@ -267,7 +289,8 @@ Fact fact_of(const model::Type& type, const std::string& scope) {
       const model::Dimension& dim = declared->dim[axis];
       if (const int64_t* number = dim.number(); number != nullptr && *number >= 0) {
         shape.emplace_back(*number);
-      } else if (const std::string* param = dim.param(); param != nullptr && !param->empty() && *param != "*") {
+      } else if (const std::string* param = dim.param();
+                 param != nullptr && !param->empty() && *param != "*") {
         shape.push_back(Dim::symbol(*param));
       } else {
         shape.push_back(Dim::symbol(fmt::format("?{}.{}", scope, axis)));
@@ -310,7 +333,8 @@ Result<Graph> type_model(std::shared_ptr<const model::Model> model, const Option
   }
   for (const model::ValueInfo& input : main.input) {
     if (initialized.contains(input.name)) continue;  // an input with a default: the default
-    const Fact fact = input.type ? fact_of(*input.type, input.name) : Fact::tensor(DType::undefined);
+    const Fact fact =
+        input.type ? fact_of(*input.type, input.name) : Fact::tensor(DType::undefined);
     scope.wires[input.name] = graph.source(input.name, bound(fact, options.set));
   }
   Typer typer(model, options, graph);

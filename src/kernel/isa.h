@@ -1,8 +1,9 @@
-// Instruction-set levels. A *.isa.cc file is compiled once per level; SDX_ISA names the level it is compiled for.
+// Instruction-set levels. A *.isa.cc file is compiled once per level; SDX_ISA names the level it is
+// compiled for.
 //
-// Such a file puts everything into `namespace sdx::SDX_ISA { ... }` and includes only <cstdint>, <cstddef>, <cstring>,
-// intrinsics and kernel/ headers: an inline function of a shared header compiled for AVX-512 could otherwise be the copy
-// that the linker keeps for everybody.
+// Such a file puts everything into `namespace sdx::SDX_ISA { ... }` and includes only <cstdint>,
+// <cstddef>, <cstring>, intrinsics and kernel/ headers: an inline function of a shared header
+// compiled for AVX-512 could otherwise be the copy that the linker keeps for everybody.
 #pragma once
 
 #include <string_view>
@@ -21,19 +22,27 @@ std::string_view isa_name(Isa);
 
 // SDX_PICK(gemm_f32, isa): the address of gemm_f32 compiled for `isa`.
 #if defined(__x86_64__)
-#define SDX_PICK(function, isa)                                     \
-  ((isa) == ::sdx::Isa::avx512  ? &::sdx::avx512::function          \
-   : (isa) == ::sdx::Isa::avx2 ? &::sdx::avx2::function             \
-                                : &::sdx::portable::function)
+#define SDX_PICK(function, isa)                           \
+  ((isa) == ::sdx::Isa::avx512 ? &::sdx::avx512::function \
+   : (isa) == ::sdx::Isa::avx2 ? &::sdx::avx2::function   \
+                               : &::sdx::portable::function)
 // SDX_DECLARE_ISAS(void f(int);) declares it in each level's namespace.
-#define SDX_DECLARE_ISAS(...)                     \
-  namespace portable { __VA_ARGS__ }              \
-  namespace avx2 { __VA_ARGS__ }                  \
-  namespace avx512 { __VA_ARGS__ }
+#define SDX_DECLARE_ISAS(...) \
+  namespace portable {        \
+  __VA_ARGS__                 \
+  }                           \
+  namespace avx2 {            \
+  __VA_ARGS__                 \
+  }                           \
+  namespace avx512 {          \
+  __VA_ARGS__                 \
+  }
 #else
 #define SDX_PICK(function, isa) (&::sdx::portable::function)
 #define SDX_DECLARE_ISAS(...) \
-  namespace portable { __VA_ARGS__ }
+  namespace portable {        \
+  __VA_ARGS__                 \
+  }
 #endif
 
 }  // namespace sdx

@@ -1,7 +1,9 @@
-// The one order of every sum over elements: 16 virtual lanes and a fixed tree (docs/numerics.md, "Reductions").
+// The one order of every sum over elements: 16 virtual lanes and a fixed tree (docs/numerics.md,
+// "Reductions").
 //
-// Lane j adds the elements i = j, j + 16, j + 32 ... in that order, starting from +0. Then lane j takes lane j + 8, then
-// j + 4, j + 2, j + 1. One AVX-512 register, two AVX2 registers and this loop give the same bits.
+// Lane j adds the elements i = j, j + 16, j + 32 ... in that order, starting from +0. Then lane j
+// takes lane j + 8, then j + 4, j + 2, j + 1. One AVX-512 register, two AVX2 registers and this
+// loop give the same bits.
 #pragma once
 
 #include <cstddef>

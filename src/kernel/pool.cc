@@ -13,7 +13,8 @@
 namespace sdx {
 namespace {
 
-// A worker spins this long for the next loop before it sleeps: the gap between two operators of a plan.
+// A worker spins this long for the next loop before it sleeps: the gap between two operators of a
+// plan.
 constexpr int kSpins = 4000;
 
 inline void relax() {
@@ -96,7 +97,8 @@ void Pool::run(size_t n, size_t grain, Fn fn, void* body) {
   State& s = *state_;
   grain = std::max<size_t>(grain, 1);
   if (n == 0) return;
-  if (s.threads == 1 || n <= grain || inside_loop >= 0 || s.busy.exchange(true, std::memory_order_acquire)) {
+  if (s.threads == 1 || n <= grain || inside_loop >= 0 ||
+      s.busy.exchange(true, std::memory_order_acquire)) {
     fn(body, 0, n, std::max(0, inside_loop));
     return;
   }

@@ -1,4 +1,5 @@
-// Pool: threads that share the iterations of a loop. Which thread runs what never decides the order of a sum.
+// Pool: threads that share the iterations of a loop. Which thread runs what never decides the order
+// of a sum.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +18,17 @@ class Pool {
 
   int threads() const;
 
-  // body(begin, end, thread) over disjoint ranges that cover [0, n), each at least `grain` long except the last;
-  // thread < threads(). Returns when all are done. Allocates nothing. Calls from inside a body run in place.
+  // body(begin, end, thread) over disjoint ranges that cover [0, n), each at least `grain` long
+  // except the last; thread < threads(). Returns when all are done. Allocates nothing. Calls from
+  // inside a body run in place.
   template <class Body>
   void parallel(size_t n, size_t grain, Body&& body) {
     using B = std::remove_reference_t<Body>;
-    run(n, grain, [](void* b, size_t begin, size_t end, int thread) { (*static_cast<B*>(b))(begin, end, thread); },
+    run(
+        n, grain,
+        [](void* b, size_t begin, size_t end, int thread) {
+          (*static_cast<B*>(b))(begin, end, thread);
+        },
         const_cast<void*>(static_cast<const void*>(&body)));
   }
 

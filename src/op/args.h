@@ -1,4 +1,5 @@
-// Args: what a kernel gets when it runs: views of its inputs and outputs, scratch memory and threads.
+// Args: what a kernel gets when it runs: views of its inputs and outputs, scratch memory and
+// threads.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +11,11 @@
 
 namespace sdx {
 
-// A contiguous, row-major tensor that somebody else owns. Packed element types are packed as in files.
+// A contiguous, row-major tensor that somebody else owns. Packed element types are packed as in
+// files.
 struct View {
-  DType type = DType::undefined;  // undefined: an optional input that is absent, an output nobody wants
+  DType type =
+      DType::undefined;  // undefined: an optional input that is absent, an output nobody wants
   std::span<const int64_t> dims;
   void* raw = nullptr;
   size_t count = 0;
@@ -21,9 +24,13 @@ struct View {
   size_t rank() const { return dims.size(); }
   size_t bytes() const { return bytes_for(type, count); }
   template <class T>
-  T* data() const { return static_cast<T*>(raw); }
+  T* data() const {
+    return static_cast<T*>(raw);
+  }
   template <class T>
-  std::span<T> values() const { return {data<T>(), count}; }
+  std::span<T> values() const {
+    return {data<T>(), count};
+  }
 };
 
 View view_of(const Tensor&);
@@ -55,7 +62,8 @@ struct Args {
   bool has(size_t i) const { return i < ins.size() && ins[i].present(); }
   const View& out(size_t i = 0) const { return outs[i]; }
   bool wants(size_t i) const { return i < outs.size() && outs[i].present(); }
-  // For an output whose inferred shape has unknown dimensions: memory of this shape, found out by the kernel.
+  // For an output whose inferred shape has unknown dimensions: memory of this shape, found out by
+  // the kernel.
   Result<View> make(size_t output, Dims dims) { return late->make(output, std::move(dims)); }
   // An input or output as a whole value: sequences, maps, optionals (tensors too).
   const Value& value(size_t input) const { return late->value(input); }

@@ -7,9 +7,9 @@
 namespace sdx {
 
 AttrType type_of(const AttrValue& value) {
-  constexpr AttrType kByIndex[] = {AttrType::int_,   AttrType::float_,  AttrType::string, AttrType::ints,
-                                   AttrType::floats, AttrType::strings, AttrType::tensor, AttrType::tensors,
-                                   AttrType::type,   AttrType::graph};
+  constexpr AttrType kByIndex[] = {
+      AttrType::int_,    AttrType::float_, AttrType::string,  AttrType::ints, AttrType::floats,
+      AttrType::strings, AttrType::tensor, AttrType::tensors, AttrType::type, AttrType::graph};
   return kByIndex[value.index()];
 }
 
@@ -22,7 +22,11 @@ bool fits(AttrType declared, AttrValue& value) {
   if (declared == AttrType::sparse_tensor && found == AttrType::tensor) return true;
   const bool empty_list = std::visit(
       [](const auto& v) {
-        if constexpr (requires { v.empty(); v.begin(); }) return v.empty();
+        if constexpr (requires {
+                        v.empty();
+                        v.begin();
+                      })
+          return v.empty();
         return false;
       },
       value);
@@ -41,13 +45,15 @@ Result<AttrMap> complete(const Signature& signature, AttrMap given) {
     if (decl == nullptr) {
       std::vector<std::string> names;
       for (const AttrDecl& a : signature.attributes) names.push_back(a.name);
-      Error error = fail("SDX-T0003", "attribute \"{}\" is not one of version {}", name, signature.since);
-      error.help = names.empty() ? "this version has no attributes" : fmt::format("it has: {}", fmt::join(names, ", "));
+      Error error =
+          fail("SDX-T0003", "attribute \"{}\" is not one of version {}", name, signature.since);
+      error.help = names.empty() ? "this version has no attributes"
+                                 : fmt::format("it has: {}", fmt::join(names, ", "));
       return error;
     }
     if (!fits(decl->type, value)) {
-      return fail("SDX-T0004", "attribute \"{}\" is of type {}, not {}", name, attr_type_name(type_of(value)),
-                  attr_type_name(decl->type));
+      return fail("SDX-T0004", "attribute \"{}\" is of type {}, not {}", name,
+                  attr_type_name(type_of(value)), attr_type_name(decl->type));
     }
   }
   for (const AttrDecl& decl : signature.attributes) {
@@ -61,7 +67,8 @@ Result<AttrMap> complete(const Signature& signature, AttrMap given) {
 namespace {
 
 // Binds type variables from the inputs; reports the first conflict.
-Result<std::map<std::string, std::string>> bind_types(const Signature& signature, const Facts& in, size_t formal) {
+Result<std::map<std::string, std::string>> bind_types(const Signature& signature, const Facts& in,
+                                                      size_t formal) {
   std::map<std::string, std::string> bound;
   std::map<std::string, size_t> first_at;
   for (size_t i = 0; i < formal; ++i) {
@@ -72,7 +79,8 @@ Result<std::map<std::string, std::string>> bind_types(const Signature& signature
     if (type.find("undefined") != type.npos) continue;  // an element type still open
     const auto allowed = signature.types.find(f.type);
     if (allowed == signature.types.end()) {
-      if (type != f.type) return fail("SDX-T0101", "input {} ({}) is {}, not {}", i, f.name, type, f.type);
+      if (type != f.type)
+        return fail("SDX-T0101", "input {} ({}) is {}, not {}", i, f.name, type, f.type);
       continue;
     }
     const auto allows = [&](const std::string& t) {
@@ -81,8 +89,10 @@ Result<std::map<std::string, std::string>> bind_types(const Signature& signature
     // While running, an optional that holds a value looks like that value.
     if (!allows(type) && allows("optional(" + type + ")")) type = "optional(" + type + ")";
     if (!allows(type)) {
-      Error error = fail("SDX-T0101", "input {} ({}) is {}, which {} does not allow", i, f.name, type, f.type);
-      error.help = fmt::format("{} in version {}: {}", f.type, signature.since, fmt::join(allowed->second, ", "));
+      Error error = fail("SDX-T0101", "input {} ({}) is {}, which {} does not allow", i, f.name,
+                         type, f.type);
+      error.help = fmt::format("{} in version {}: {}", f.type, signature.since,
+                               fmt::join(allowed->second, ", "));
       return error;
     }
     if (!f.homogeneous) continue;
@@ -90,8 +100,9 @@ Result<std::map<std::string, std::string>> bind_types(const Signature& signature
     if (fresh) {
       first_at[f.type] = i;
     } else if (at->second != type) {
-      return fail("SDX-T0101", "inputs {} ({}) and {} ({}) share the type {} but are {} and {}", first_at[f.type],
-                  signature.input(first_at[f.type])->name, i, f.name, f.type, at->second, type);
+      return fail("SDX-T0101", "inputs {} ({}) and {} ({}) share the type {} but are {} and {}",
+                  first_at[f.type], signature.input(first_at[f.type])->name, i, f.name, f.type,
+                  at->second, type);
     }
   }
   return bound;
@@ -101,17 +112,22 @@ Result<std::map<std::string, std::string>> bind_types(const Signature& signature
 
 Status conforms(const Signature& signature, const Facts& in, size_t formal, size_t outputs) {
   if (formal < signature.min_inputs || formal > signature.max_inputs) {
-    const std::string most = signature.max_inputs == kUnbounded ? "" : fmt::format(" to {}", signature.max_inputs);
-    return fail("SDX-T0001", "{} inputs given; version {} takes {}{}", formal, signature.since, signature.min_inputs,
-                signature.max_inputs == signature.min_inputs ? "" : most.empty() ? " or more" : most);
+    const std::string most =
+        signature.max_inputs == kUnbounded ? "" : fmt::format(" to {}", signature.max_inputs);
+    return fail("SDX-T0001", "{} inputs given; version {} takes {}{}", formal, signature.since,
+                signature.min_inputs,
+                signature.max_inputs == signature.min_inputs ? ""
+                : most.empty()                               ? " or more"
+                                                             : most);
   }
   if (outputs < signature.min_outputs || outputs > signature.max_outputs) {
-    return fail("SDX-T0002", "{} outputs named; version {} gives {} to {}", outputs, signature.since,
-                signature.min_outputs, signature.max_outputs);
+    return fail("SDX-T0002", "{} outputs named; version {} gives {} to {}", outputs,
+                signature.since, signature.min_outputs, signature.max_outputs);
   }
   for (size_t i = 0; i < formal; ++i) {
     if (!in[i].present() && signature.input(i)->option == Formal::Option::single) {
-      return fail("SDX-T0006", "input {} ({}) is required but left out", i, signature.input(i)->name);
+      return fail("SDX-T0006", "input {} ({}) is required but left out", i,
+                  signature.input(i)->name);
     }
   }
   SDX_TRY(bind_types(signature, in, formal));

@@ -12,9 +12,10 @@ constexpr size_t kWide = 128;
 
 }  // namespace
 
-std::optional<FusedProgram> FusedProgram::make(Program program, size_t product, const Facts& inputs, const Fact& out,
-                                               size_t row_rank) {
-  if (program.scratch() > kMostRegisters * Program::kTile || out.rank() < row_rank || row_rank == 0) return std::nullopt;
+std::optional<FusedProgram> FusedProgram::make(Program program, size_t product, const Facts& inputs,
+                                               const Fact& out, size_t row_rank) {
+  if (program.scratch() > kMostRegisters * Program::kTile || out.rank() < row_rank || row_rank == 0)
+    return std::nullopt;
   const Dims dims = out.dims();
   FusedProgram fused;
   fused.product_ = product;
@@ -63,7 +64,8 @@ const float* EpilogueCall::operand(size_t k, size_t row, size_t col) const {
   return inputs[k].data<float>() + (o.columns ? lead * fused->columns_ + col : lead);
 }
 
-void EpilogueCall::block(void* self, float* c, size_t ldc, size_t row, size_t col, size_t rows, size_t cols) {
+void EpilogueCall::block(void* self, float* c, size_t ldc, size_t row, size_t col, size_t rows,
+                         size_t cols) {
   const EpilogueCall& call = *static_cast<const EpilogueCall*>(self);
   const FusedProgram& fused = *call.fused;
   row += call.first_row;
@@ -91,13 +93,15 @@ void EpilogueCall::block(void* self, float* c, size_t ldc, size_t row, size_t co
       in[k] = tile;
       stride[k] = 1;
       const bool is_product = k == fused.product_;
-      if (!is_product && fused.operands_[k].lead == FusedProgram::Lead::none && !fused.operands_[k].columns) {
+      if (!is_product && fused.operands_[k].lead == FusedProgram::Lead::none &&
+          !fused.operands_[k].columns) {
         in[k] = call.inputs[k].data<float>();
         stride[k] = 0;
         continue;
       }
       for (size_t r = 0; r < count; ++r) {
-        const float* from = is_product ? c + (first + r) * ldc : call.operand(k, row + first + r, col);
+        const float* from =
+            is_product ? c + (first + r) * ldc : call.operand(k, row + first + r, col);
         if (is_product || fused.operands_[k].columns) {
           std::memcpy(tile + r * cols, from, cols * sizeof(float));
         } else {
@@ -107,7 +111,8 @@ void EpilogueCall::block(void* self, float* c, size_t ldc, size_t row, size_t co
     }
     float* result = tiles + Program::kMostInputs * Program::kTile;
     fused.program_.run(in.data(), stride.data(), result, count * cols, memory);
-    for (size_t r = 0; r < count; ++r) std::memcpy(c + (first + r) * ldc, result + r * cols, cols * sizeof(float));
+    for (size_t r = 0; r < count; ++r)
+      std::memcpy(c + (first + r) * ldc, result + r * cols, cols * sizeof(float));
   }
 }
 

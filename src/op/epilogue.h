@@ -1,7 +1,9 @@
-// FusedProgram: an element-wise program that runs on the blocks of a product (MatMul, Gemm, Conv) while they are in cache.
+// FusedProgram: an element-wise program that runs on the blocks of a product (MatMul, Gemm, Conv)
+// while they are in cache.
 //
-// The product is seen as a matrix of rows and columns; every other operand of the program is one value for all, one per
-// row or column, or one per element. The planner makes it; a kernel that can (Kernel::epilogue) calls it through Args.
+// The product is seen as a matrix of rows and columns; every other operand of the program is one
+// value for all, one per row or column, or one per element. The planner makes it; a kernel that can
+// (Kernel::epilogue) calls it through Args.
 #pragma once
 
 #include <memory>
@@ -16,10 +18,10 @@ namespace sdx {
 
 class FusedProgram {
  public:
-  // `product`: which input of the program is the product's result. `row_rank`: how many of its axes form the rows.
-  // Nothing if the operands' shapes are of another kind.
-  static std::optional<FusedProgram> make(Program program, size_t product, const Facts& inputs, const Fact& out,
-                                          size_t row_rank);
+  // `product`: which input of the program is the product's result. `row_rank`: how many of its axes
+  // form the rows. Nothing if the operands' shapes are of another kind.
+  static std::optional<FusedProgram> make(Program program, size_t product, const Facts& inputs,
+                                          const Fact& out, size_t row_rank);
 
   const Program& program() const { return program_; }
   size_t product() const { return product_; }
@@ -37,17 +39,21 @@ class FusedProgram {
   std::array<Operand, Program::kMostInputs> operands_;
 };
 
-// One run: the program with its operands' memory. Lives on the stack of the kernel that runs the product.
+// One run: the program with its operands' memory. Lives on the stack of the kernel that runs the
+// product.
 struct EpilogueCall {
   const FusedProgram* fused;
   std::span<const View> inputs;  // of the program; the product's own is not read
   size_t first_row = 0;          // of the blocks to come, when a product is made in several calls
 
   // To give to gemm and conv; none if there is nothing fused.
-  Epilogue epilogue() { return fused == nullptr ? Epilogue{} : Epilogue{&EpilogueCall::block, this}; }
+  Epilogue epilogue() {
+    return fused == nullptr ? Epilogue{} : Epilogue{&EpilogueCall::block, this};
+  }
 
  private:
-  static void block(void* self, float* c, size_t ldc, size_t row, size_t col, size_t rows, size_t cols);
+  static void block(void* self, float* c, size_t ldc, size_t row, size_t col, size_t rows,
+                    size_t cols);
   const float* operand(size_t k, size_t row, size_t col) const;
 };
 

@@ -1,4 +1,5 @@
-// Node: one use of an operator, as its declaration reads it: attributes complete with defaults, opset resolved.
+// Node: one use of an operator, as its declaration reads it: attributes complete with defaults,
+// opset resolved.
 #pragma once
 
 #include <memory>
@@ -17,19 +18,22 @@ struct Op;
 class Body {
  public:
   virtual ~Body() = default;
-  virtual const Facts& inputs() const = 0;   // formal inputs, then captured outer wires
+  virtual const Facts& inputs() const = 0;  // formal inputs, then captured outer wires
   virtual const Facts& outputs() const = 0;
-  virtual Result<std::vector<Value>> run(std::span<const Value> inputs, Pool& pool, Isa isa) const = 0;
+  virtual Result<std::vector<Value>> run(std::span<const Value> inputs, Pool& pool,
+                                         Isa isa) const = 0;
 };
 
 // A subgraph before its inputs' types are known.
 class BodySource {
  public:
   virtual ~BodySource() = default;
-  virtual size_t inputs() const = 0;   // formal ones
+  virtual size_t inputs() const = 0;  // formal ones
   virtual size_t outputs() const = 0;
-  // `captured`: facts of the outer wires it uses, in the order in which the node takes them after its formal inputs.
-  virtual Result<std::shared_ptr<const Body>> type(const Facts& formal, const Facts& captured) const = 0;
+  // `captured`: facts of the outer wires it uses, in the order in which the node takes them after
+  // its formal inputs.
+  virtual Result<std::shared_ptr<const Body>> type(const Facts& formal,
+                                                   const Facts& captured) const = 0;
 };
 
 struct Node {
@@ -44,15 +48,22 @@ struct Node {
   bool has(std::string_view attr) const { return attrs.contains(attr); }
   bool wants(size_t output) const { return output < wanted.size() && wanted[output]; }
 
-  // The attribute's value. Present and of this type: the signature has been checked before read() is called.
+  // The attribute's value. Present and of this type: the signature has been checked before read()
+  // is called.
   template <class T>
-  const T& get(std::string_view attr) const { return std::get<T>(attrs.find(attr)->second); }
+  const T& get(std::string_view attr) const {
+    return std::get<T>(attrs.find(attr)->second);
+  }
   int64_t i(std::string_view attr) const { return get<int64_t>(attr); }
-  int64_t i_or(std::string_view attr, int64_t fallback) const { return has(attr) ? i(attr) : fallback; }
+  int64_t i_or(std::string_view attr, int64_t fallback) const {
+    return has(attr) ? i(attr) : fallback;
+  }
   float f(std::string_view attr) const { return get<float>(attr); }
   float f_or(std::string_view attr, float fallback) const { return has(attr) ? f(attr) : fallback; }
   const std::string& s(std::string_view attr) const { return get<std::string>(attr); }
-  const std::vector<int64_t>& ints(std::string_view attr) const { return get<std::vector<int64_t>>(attr); }
+  const std::vector<int64_t>& ints(std::string_view attr) const {
+    return get<std::vector<int64_t>>(attr);
+  }
   // Empty if the attribute is not given.
   std::vector<int64_t> ints_or_empty(std::string_view attr) const {
     return has(attr) ? ints(attr) : std::vector<int64_t>{};

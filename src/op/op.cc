@@ -16,8 +16,10 @@ const std::vector<Signature>& Op::signatures() const {
   const auto at = folded.find(this);
   if (at != folded.end()) return at->second;
   Result<std::vector<Signature>> versions = fold(history);
-  // A history that does not parse is a mistake of ours, which the tests of ops/ find: no version exists then.
-  return folded.emplace(this, versions ? *std::move(versions) : std::vector<Signature>{}).first->second;
+  // A history that does not parse is a mistake of ours, which the tests of ops/ find: no version
+  // exists then.
+  return folded.emplace(this, versions ? *std::move(versions) : std::vector<Signature>{})
+      .first->second;
 }
 
 const Signature* Op::at(int opset) const {

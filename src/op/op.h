@@ -1,4 +1,5 @@
-// An operator is declared once, as one OpOf<A> value in one file; checker, inference, planner, tests and docs read it.
+// An operator is declared once, as one OpOf<A> value in one file; checker, inference, planner,
+// tests and docs read it.
 #pragma once
 
 #include <memory>
@@ -15,7 +16,8 @@
 
 namespace sdx {
 
-// What is known when kernels are chosen: facts with concrete shapes (constants carry values), and the machine.
+// What is known when kernels are chosen: facts with concrete shapes (constants carry values), and
+// the machine.
 struct Call {
   const Facts& in;
   const Facts& out;
@@ -33,11 +35,13 @@ struct Kernel {
   // Constant inputs rearranged once, at planning; run() finds the result in Args::packed.
   std::shared_ptr<const void> (*pack)(const A&, const Call&, Pool&) = nullptr;
   uint32_t packs = 0;  // bit i: input i is constant and only needed by pack()
-  // Can run Args::fused on blocks of an f32 output 0: how many of its axes are the blocks' rows; 0: not this time.
+  // Can run Args::fused on blocks of an f32 output 0: how many of its axes are the blocks' rows; 0:
+  // not this time.
   size_t (*epilogue)(const A&, const Call&) = nullptr;
 };
 
-// Tests, benchmarks and examples of an operator. Without `expected`, kernels are compared with the reference.
+// Tests, benchmarks and examples of an operator. Without `expected`, kernels are compared with the
+// reference.
 struct Case {
   std::string name;
   int opset;
@@ -48,7 +52,8 @@ struct Case {
   size_t outputs = 1;
 };
 
-// One instruction of an element-wise program: the member of tile::Unary or tile::Binary, and its parameters.
+// One instruction of an element-wise program: the member of tile::Unary or tile::Binary, and its
+// parameters.
 struct Pointwise {
   enum class Kind : uint8_t { unary, binary } kind;
   int code;
@@ -73,7 +78,8 @@ struct OpOf {
   bool deterministic = true;
   // Takes or gives whole values (Args::value, give) even where all of them are tensors.
   bool whole_values = false;
-  // Output 0 may take the memory of any input of its size and type: element i needs only elements i.
+  // Output 0 may take the memory of any input of its size and type: element i needs only elements
+  // i.
   bool inplace = false;
   // If output `slot` is a contiguous piece of input 0: the byte at which it starts.
   std::optional<size_t> (*alias)(const A&, const Call&, size_t slot) = nullptr;
@@ -122,20 +128,21 @@ struct Erased {
   template <size_t I>
   static constexpr Op::AnyKernel kernel() {
     constexpr const Kernel<A>& k = kDecl.kernels[I];
-    return {k.name, [](const void* a, const Call& call) { return kDecl.kernels[I].fits(as(a), call); },
+    return {k.name,
+            [](const void* a, const Call& call) { return kDecl.kernels[I].fits(as(a), call); },
             [](const void* a, Args& args) { return kDecl.kernels[I].run(as(a), args); },
             [](const void* a, const Call& call) -> size_t {
               return kDecl.kernels[I].scratch ? kDecl.kernels[I].scratch(as(a), call) : 0;
             },
-            k.pack == nullptr ? nullptr
-                              : +[](const void* a, const Call& call, Pool& pool) {
-                                  return kDecl.kernels[I].pack(as(a), call, pool);
-                                },
+            k.pack == nullptr
+                ? nullptr
+                : +[](const void* a, const Call& call,
+                      Pool& pool) { return kDecl.kernels[I].pack(as(a), call, pool); },
             k.packs,
-            k.epilogue == nullptr ? nullptr
-                                  : +[](const void* a, const Call& call) {
-                                      return kDecl.kernels[I].epilogue(as(a), call);
-                                    }};
+            k.epilogue == nullptr
+                ? nullptr
+                : +[](const void* a,
+                      const Call& call) { return kDecl.kernels[I].epilogue(as(a), call); }};
   }
   template <size_t... I>
   static constexpr auto kernels(std::index_sequence<I...>) {
@@ -169,13 +176,17 @@ constexpr Op erase() {
   op.whole_values = kDecl.whole_values;
   op.inplace = kDecl.inplace;
   if constexpr (kDecl.alias != nullptr) {
-    op.alias = [](const void* a, const Call& call, size_t slot) { return kDecl.alias(E::as(a), call, slot); };
+    op.alias = [](const void* a, const Call& call, size_t slot) {
+      return kDecl.alias(E::as(a), call, slot);
+    };
   }
   if constexpr (kDecl.pointwise != nullptr) {
     op.pointwise = [](const void* a, const Facts& in) { return kDecl.pointwise(E::as(a), in); };
   }
   if constexpr (kDecl.multiply_adds != nullptr) {
-    op.multiply_adds = [](const void* a, const Call& call) { return kDecl.multiply_adds(E::as(a), call); };
+    op.multiply_adds = [](const void* a, const Call& call) {
+      return kDecl.multiply_adds(E::as(a), call);
+    };
   }
   return op;
 }

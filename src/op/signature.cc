@@ -6,9 +6,9 @@
 namespace sdx {
 namespace {
 
-constexpr std::string_view kAttrNames[] = {"undefined", "float", "int", "string", "tensor", "graph", "floats", "ints",
-                                           "strings", "tensors", "graphs", "sparse_tensor", "sparse_tensors", "type",
-                                           "types"};
+constexpr std::string_view kAttrNames[] = {
+    "undefined", "float",   "int",    "string",        "tensor",         "graph", "floats", "ints",
+    "strings",   "tensors", "graphs", "sparse_tensor", "sparse_tensors", "type",  "types"};
 
 const std::map<std::string_view, std::vector<std::string_view>>& groups() {
   static const std::map<std::string_view, std::vector<std::string_view>> kGroups = {
@@ -104,7 +104,8 @@ class Parser {
       } else if (c == ')') {
         if (depth == 0) break;
         --depth;
-      } else if (!(std::isalnum(static_cast<unsigned char>(c)) || c == '_' || (c == ',' && depth > 0))) {
+      } else if (!(std::isalnum(static_cast<unsigned char>(c)) || c == '_' ||
+                   (c == ',' && depth > 0))) {
         break;
       }
       ++n;
@@ -130,7 +131,8 @@ class Parser {
       if (!list.empty()) SDX_TRY(expect(","));
       Formal formal;
       formal.name = word();
-      if (rest_.starts_with("......") && eat("...")) formal.name += "...";  // Split-1 names its outputs so
+      if (rest_.starts_with("......") && eat("..."))
+        formal.name += "...";  // Split-1 names its outputs so
       size_t variadic_min = 1;
       if (eat("...")) {
         formal.option = Formal::Option::variadic;
@@ -166,8 +168,10 @@ class Parser {
       }
       return AttrValue(std::move(items));
     };
-    if (type == AttrType::ints) return list(std::vector<int64_t>{}, [&] { return number<int64_t>(); });
-    if (type == AttrType::floats) return list(std::vector<float>{}, [&] { return number<float>(); });
+    if (type == AttrType::ints)
+      return list(std::vector<int64_t>{}, [&] { return number<int64_t>(); });
+    if (type == AttrType::floats)
+      return list(std::vector<float>{}, [&] { return number<float>(); });
     return list(std::vector<std::string>{}, [&] { return text(); });
   }
   Result<AttrValue> text() {
@@ -183,7 +187,8 @@ class Parser {
     skip();
     T value{};
     const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    if (error != std::errc()) return fail("SDX-O0001", "expected a number at \"{}\"", rest_.substr(0, 30));
+    if (error != std::errc())
+      return fail("SDX-O0001", "expected a number at \"{}\"", rest_.substr(0, 30));
     rest_.remove_prefix(size_t(end - rest_.data()));
     return AttrValue(value);
   }
@@ -201,7 +206,8 @@ class Parser {
       SDX_TRY(expect(":"));
       const std::string_view type = word();
       const auto* at = std::find(std::begin(kAttrNames), std::end(kAttrNames), type);
-      if (at == std::end(kAttrNames)) return fail("SDX-O0001", "unknown attribute type \"{}\"", type);
+      if (at == std::end(kAttrNames))
+        return fail("SDX-O0001", "unknown attribute type \"{}\"", type);
       decl.type = static_cast<AttrType>(at - kAttrNames);
       if (eat("=")) {
         SDX_ASSIGN(decl.fallback, literal(decl.type));

@@ -1,15 +1,17 @@
-// Signature: the formal inputs, outputs, attributes and types of one operator version, folded from its history.
+// Signature: the formal inputs, outputs, attributes and types of one operator version, folded from
+// its history.
 //
 // A history is one line per version, each a delta on the one before:
 //
 //   {1,  "(input: T) -> (output: T) {axis: int = 1} T in floats"},
 //   {13, "{axis: int = -1} T += bf16"},
 //
-//   (a: T, b?: T, c...: T, d...2: T, e...~: T)   inputs: single, optional, variadic, variadic of at least 2, of mixed types
-//   -> (y: T)                                    outputs, likewise; a list given anew replaces the older list
-//   {x: int = 1, y: ints, z!: string, -w}        attributes: default, optional, required, removed; others stay
-//   T in f32 i64 seq(f32)   T += bf16  T -= u4   the types of a variable; "-T" removes one
-//   deprecated, experimental                     flags
+//   (a: T, b?: T, c...: T, d...2: T, e...~: T)   inputs: single, optional, variadic, variadic of at
+//   least 2, of mixed types
+//   -> (y: T)                                    outputs, likewise; a list given anew replaces the
+//   older list {x: int = 1, y: ints, z!: string, -w}        attributes: default, optional,
+//   required, removed; others stay T in f32 i64 seq(f32)   T += bf16  T -= u4   the types of a
+//   variable; "-T" removes one deprecated, experimental                     flags
 //
 // Type words: the short names of base/dtype.h, seq(..), optional(..), map(k,v), and the groups
 //   ints = i8 i16 i32 i64, uints = u8 .. u64, floats = f16 f32 f64, num = the three,
@@ -34,15 +36,28 @@ class BodySource;
 
 // ONNX's numbers.
 enum class AttrType : uint8_t {
-  undefined = 0, float_ = 1, int_ = 2, string = 3, tensor = 4, graph = 5, floats = 6, ints = 7, strings = 8,
-  tensors = 9, graphs = 10, sparse_tensor = 11, sparse_tensors = 12, type = 13, types = 14,
+  undefined = 0,
+  float_ = 1,
+  int_ = 2,
+  string = 3,
+  tensor = 4,
+  graph = 5,
+  floats = 6,
+  ints = 7,
+  strings = 8,
+  tensors = 9,
+  graphs = 10,
+  sparse_tensor = 11,
+  sparse_tensors = 12,
+  type = 13,
+  types = 14,
 };
 std::string_view attr_type_name(AttrType);  // "int", "floats", "sparse_tensor"
 
 // Sparse tensors arrive here dense; type protos as facts; graphs as something that can be typed.
-using AttrValue = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<float>,
-                               std::vector<std::string>, Tensor, std::vector<Tensor>, Fact,
-                               std::shared_ptr<const BodySource>>;
+using AttrValue = std::variant<int64_t, float, std::string, std::vector<int64_t>,
+                               std::vector<float>, std::vector<std::string>, Tensor,
+                               std::vector<Tensor>, Fact, std::shared_ptr<const BodySource>>;
 using AttrMap = std::map<std::string, AttrValue, std::less<>>;
 
 struct Version {
@@ -80,7 +95,8 @@ struct Signature {
   const Formal* output(size_t i) const;
 };
 
-// All versions of a history, oldest first. An error is a mistake in our own declaration, with the place in the text.
+// All versions of a history, oldest first. An error is a mistake in our own declaration, with the
+// place in the text.
 Result<std::vector<Signature>> fold(std::span<const Version> history);
 
 inline constexpr size_t kUnbounded = 2147483647;  // ONNX's count for "any number"

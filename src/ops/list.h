@@ -1,4 +1,5 @@
-// The operators: one line each here and in list.cc. Nothing registers itself.
+// The operators: one line each here and in list.cc. Nothing registers itself. Operators themselves
+// do not include this file, so that a new one leaves the others as they are compiled.
 #pragma once
 
 #include <span>

@@ -12,7 +12,8 @@ size_t assign_offsets(std::vector<Block>& blocks) {
   std::vector<size_t> order(blocks.size());
   std::iota(order.begin(), order.end(), size_t{0});
   // Large blocks first, each at the lowest gap among those placed that live at the same time.
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return blocks[a].bytes > blocks[b].bytes; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return blocks[a].bytes > blocks[b].bytes; });
   std::vector<size_t> placed;
   size_t total = 0;
   for (const size_t i : order) {
@@ -53,10 +54,10 @@ size_t bytes_of(const Fact& fact) {
 // A piece of memory that one or more wires share.
 struct Root {
   Place::Kind kind;
-  uint32_t index = 0;    // of an input, constant or output
+  uint32_t index = 0;  // of an input, constant or output
   size_t bytes = 0;
-  size_t first = 0;      // step that writes it
-  size_t last = 0;       // last step that reads it; kNever: a graph output
+  size_t first = 0;  // step that writes it
+  size_t last = 0;   // last step that reads it; kNever: a graph output
 };
 
 class Placer {
@@ -66,10 +67,13 @@ class Placer {
   void run() {
     find_readers();
     wires_.resize(graph_.size());
-    for (uint32_t id = 0; id < graph_.size(); ++id) wires_[id].resize(graph_.node(id).outputs.size());
-    for (size_t i = 0; i < graph_.inputs().size(); ++i) fixed(graph_.inputs()[i], Place::Kind::input, uint32_t(i));
+    for (uint32_t id = 0; id < graph_.size(); ++id)
+      wires_[id].resize(graph_.node(id).outputs.size());
+    for (size_t i = 0; i < graph_.inputs().size(); ++i)
+      fixed(graph_.inputs()[i], Place::Kind::input, uint32_t(i));
     for (uint32_t id = 0; id < graph_.size(); ++id) {
-      if (graph_.node(id).kind == typed::Node::Kind::constant) fixed({id, 0}, Place::Kind::constant, id);
+      if (graph_.node(id).kind == typed::Node::Kind::constant)
+        fixed({id, 0}, Place::Kind::constant, id);
     }
     std::vector<Step> kept;
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
@@ -91,7 +95,8 @@ class Placer {
   // For each wire the last step that reads it.
   void find_readers() {
     last_read_.resize(graph_.size());
-    for (uint32_t id = 0; id < graph_.size(); ++id) last_read_[id].resize(graph_.node(id).outputs.size(), 0);
+    for (uint32_t id = 0; id < graph_.size(); ++id)
+      last_read_[id].resize(graph_.node(id).outputs.size(), 0);
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       const Step& step = plan_.steps[s];
       step_of_[step.node] = s;
@@ -99,7 +104,8 @@ class Placer {
         if (input.present()) last_read_[input.node][input.slot] = s;
       }
       if (!step.fused) continue;
-      for (const Outlet input : graph_.node(step.fused->node).inputs) last_read_[input.node][input.slot] = s;
+      for (const Outlet input : graph_.node(step.fused->node).inputs)
+        last_read_[input.node][input.slot] = s;
     }
     for (const typed::Output& output : graph_.outputs()) {
       last_read_[output.outlet.node][output.outlet.slot] = kNever;
@@ -128,10 +134,12 @@ class Placer {
       return false;
     }
     if (step.fused) {
-      // The product is written where the program's result goes, so that memory must not be an operand's.
+      // The product is written where the program's result goes, so that memory must not be an
+      // operand's.
       const Outlet out{step.fused->node, 0};
       wire(out) = {roots_.size(), 0};
-      roots_.push_back({Place::Kind::arena, 0, bytes_of(graph_.fact(out)), s, std::max(s, last_read(out))});
+      roots_.push_back(
+          {Place::Kind::arena, 0, bytes_of(graph_.fact(out)), s, std::max(s, last_read(out))});
       return false;
     }
     if (is_view(step, node)) return true;
@@ -140,7 +148,8 @@ class Placer {
       if (!graph_.fact(out).present()) continue;
       if (slot == 0 && node.op().inplace && take_over_input(s, node)) continue;
       wire(out) = {roots_.size(), 0};
-      roots_.push_back({Place::Kind::arena, 0, bytes_of(graph_.fact(out)), s, std::max(s, last_read(out))});
+      roots_.push_back(
+          {Place::Kind::arena, 0, bytes_of(graph_.fact(out)), s, std::max(s, last_read(out))});
     }
     return false;
   }
@@ -149,7 +158,9 @@ class Placer {
     const Op& op = node.op();
     if (op.alias == nullptr || node.inputs.empty() || !node.inputs[0].present()) return false;
     const Wire from = wire(node.inputs[0]);
-    if (roots_[from.root].kind == Place::Kind::late || graph_.fact(node.inputs[0]).type == DType::string) return false;
+    if (roots_[from.root].kind == Place::Kind::late ||
+        graph_.fact(node.inputs[0]).type == DType::string)
+      return false;
     Facts in;
     for (const Outlet input : node.inputs) in.push_back(graph_.fact(input));
     const Call call{in, node.outputs, plan_.options.isa, plan_.options.threads};
@@ -164,7 +175,8 @@ class Placer {
       offsets.push_back(*offset);
     }
     for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) {
-      if (node.outputs[slot].present()) share({step.node, slot}, from.root, from.offset + offsets[slot]);
+      if (node.outputs[slot].present())
+        share({step.node, slot}, from.root, from.offset + offsets[slot]);
     }
     return true;
   }
@@ -178,9 +190,13 @@ class Placer {
       const Root& root = roots_[from.root];
       const Fact& fact = graph_.fact(input);
       if (root.kind != Place::Kind::arena || root.last != s || from.offset != 0) continue;
-      if (fact.type != out.type || root.bytes != bytes_of(out) || fact.dims() != out.dims()) continue;
-      // The same memory read through another input, at other elements, would be overwritten too early.
-      const auto reads_root = [&](Outlet other) { return other.present() && wire(other).root == from.root; };
+      if (fact.type != out.type || root.bytes != bytes_of(out) || fact.dims() != out.dims())
+        continue;
+      // The same memory read through another input, at other elements, would be overwritten too
+      // early.
+      const auto reads_root = [&](Outlet other) {
+        return other.present() && wire(other).root == from.root;
+      };
       const auto readers = std::count_if(node.inputs.begin(), node.inputs.end(), reads_root);
       const auto same = std::count(node.inputs.begin(), node.inputs.end(), input);
       if (readers != same) continue;
@@ -190,7 +206,8 @@ class Placer {
     return false;
   }
 
-  // A wire that owns its memory is computed straight into the caller's buffer; others are copied at the end.
+  // A wire that owns its memory is computed straight into the caller's buffer; others are copied at
+  // the end.
   void place_outputs() {
     plan_.copied_outputs.resize(graph_.outputs().size());
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
@@ -225,7 +242,8 @@ class Placer {
     plan_.live_bytes = 0;
     for (size_t s = 0; s <= end; ++s) {
       size_t live = 0;
-      for (const Block& block : blocks) live += block.first <= s && s <= block.last ? block.bytes : 0;
+      for (const Block& block : blocks)
+        live += block.first <= s && s <= block.last ? block.bytes : 0;
       plan_.live_bytes = std::max(plan_.live_bytes, live);
     }
     for (size_t i = 0; i < steps.size(); ++i) steps[i].scratch_offset = blocks[scratch + i].offset;

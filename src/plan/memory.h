@@ -1,12 +1,13 @@
-// Where wires live: views share their input's memory, element-wise results take over dead inputs, the rest gets offsets.
+// Where wires live: views share their input's memory, element-wise results take over dead inputs,
+// the rest gets offsets.
 #pragma once
 
 #include "plan/plan.h"
 
 namespace sdx::plan {
 
-// Fills places, scratch offsets, arena_bytes, live_bytes and copied_outputs of a plan whose steps are chosen, and removes
-// the steps that views make needless.
+// Fills places, scratch offsets, arena_bytes, live_bytes and copied_outputs of a plan whose steps
+// are chosen, and removes the steps that views make needless.
 void place_wires(Plan& plan);
 
 // Offsets for blocks of memory that are each needed from step `first` to step `last`.

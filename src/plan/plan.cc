@@ -11,7 +11,9 @@
 namespace sdx::plan {
 namespace {
 
-bool concrete(const Fact& fact) { return !fact.present() || (fact.is_concrete() && fact.type != DType::undefined); }
+bool concrete(const Fact& fact) {
+  return !fact.present() || (fact.is_concrete() && fact.type != DType::undefined);
+}
 
 // The first kernel that fits. A late step chooses when it runs.
 void choose_kernel(Step& step, const typed::Graph& graph, const Options& options, Pool& pool) {
@@ -32,24 +34,27 @@ void choose_kernel(Step& step, const typed::Graph& graph, const Options& options
     if (kernel.pack != nullptr) {
       step.packed = kernel.pack(node.resolved.get(), call, pool);
       for (size_t i = 0; i < in.size(); ++i) {
-        if ((kernel.packs >> i) & 1u && in[i].value != nullptr) release_pages(in[i].value->raw(), in[i].value->bytes());
+        if ((kernel.packs >> i) & 1u && in[i].value != nullptr)
+          release_pages(in[i].value->raw(), in[i].value->bytes());
       }
     }
     return;
   }
 }
 
-// The order of execution: as the graph lists them, but a node that depends on constants alone runs right before its first
-// reader. Exporters list all weight dequantisations first; run so, every one of them would be alive at once.
+// The order of execution: as the graph lists them, but a node that depends on constants alone runs
+// right before its first reader. Exporters list all weight dequantisations first; run so, every one
+// of them would be alive at once.
 std::vector<uint32_t> execution_order(const typed::Graph& graph) {
   std::vector<bool> from_constants(graph.size(), false), done(graph.size(), false);
   for (uint32_t id = 0; id < graph.size(); ++id) {
     const typed::Node& node = graph.node(id);
-    from_constants[id] = node.kind == typed::Node::Kind::constant ||
-                         (node.kind == typed::Node::Kind::op &&
-                          std::all_of(node.inputs.begin(), node.inputs.end(), [&](typed::Outlet input) {
-                            return !input.present() || from_constants[input.node];
-                          }));
+    from_constants[id] =
+        node.kind == typed::Node::Kind::constant ||
+        (node.kind == typed::Node::Kind::op &&
+         std::all_of(node.inputs.begin(), node.inputs.end(), [&](typed::Outlet input) {
+           return !input.present() || from_constants[input.node];
+         }));
   }
   std::vector<uint32_t> order, pending;
   const auto schedule = [&](uint32_t root) {
@@ -57,9 +62,11 @@ std::vector<uint32_t> execution_order(const typed::Graph& graph) {
     while (!pending.empty()) {
       const uint32_t id = pending.back();
       const typed::Node& node = graph.node(id);
-      const auto missing = std::find_if(node.inputs.begin(), node.inputs.end(), [&](typed::Outlet input) {
-        return input.present() && !done[input.node] && graph.node(input.node).kind == typed::Node::Kind::op;
-      });
+      const auto missing =
+          std::find_if(node.inputs.begin(), node.inputs.end(), [&](typed::Outlet input) {
+            return input.present() && !done[input.node] &&
+                   graph.node(input.node).kind == typed::Node::Kind::op;
+          });
       if (!done[id] && missing != node.inputs.end()) {
         pending.push_back(missing->node);
         continue;
@@ -78,8 +85,8 @@ std::vector<uint32_t> execution_order(const typed::Graph& graph) {
   return order;
 }
 
-// A product whose one reader is an element-wise program takes that program into its kernel, if the program's other inputs
-// are there by then.
+// A product whose one reader is an element-wise program takes that program into its kernel, if the
+// program's other inputs are there by then.
 void fuse_programs(Plan& plan) {
   const typed::Graph& graph = plan.graph;
   const auto users = graph.successors();
@@ -89,7 +96,9 @@ void fuse_programs(Plan& plan) {
   for (const typed::Output& output : graph.outputs()) is_output[output.outlet.node] = true;
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     Step& step = plan.steps[s];
-    if (step.kernel == nullptr || step.kernel->epilogue == nullptr || step.late || is_output[step.node]) continue;
+    if (step.kernel == nullptr || step.kernel->epilogue == nullptr || step.late ||
+        is_output[step.node])
+      continue;
     if (users[step.node][0].size() != 1) continue;
     const uint32_t reader = users[step.node][0][0];
     const typed::Node& node = graph.node(reader);
@@ -106,12 +115,14 @@ void fuse_programs(Plan& plan) {
         ready &= step_of[input.node] < s;
       }
     }
-    for (const typed::Outlet input : graph.node(step.node).inputs) product_in.push_back(graph.fact(input));
+    for (const typed::Outlet input : graph.node(step.node).inputs)
+      product_in.push_back(graph.fact(input));
     const Facts& out = graph.node(step.node).outputs;
     const Call call{product_in, out, plan.options.isa, plan.options.threads};
     const size_t rows = step.kernel->epilogue(graph.node(step.node).resolved.get(), call);
     if (!ready || rows == 0 || out[0].dims() != node.outputs[0].dims()) continue;
-    Result<Program> program = Program::parse(in.size(), node.use.get<std::vector<std::string>>("code"));
+    Result<Program> program =
+        Program::parse(in.size(), node.use.get<std::vector<std::string>>("code"));
     if (!program) continue;
     auto fused = FusedProgram::make(*std::move(program), product, in, out[0], rows);
     if (!fused) continue;
@@ -146,7 +157,8 @@ void forget_packed(Plan& plan) {
     if (step.fused) read(step.fused->node, 0);
   }
   for (uint32_t id = 0; id < plan.graph.size(); ++id) {
-    if (plan.graph.node(id).kind == typed::Node::Kind::constant && !needed[id]) plan.graph.forget_value(id);
+    if (plan.graph.node(id).kind == typed::Node::Kind::constant && !needed[id])
+      plan.graph.forget_value(id);
   }
 }
 
@@ -170,34 +182,43 @@ Result<Plan> make_plan(typed::Graph graph, const Options& options, Pool& pool) {
 
 static std::string text(const Place& place) {
   switch (place.kind) {
-    case Place::Kind::none: return "-";
-    case Place::Kind::arena: return fmt::format("arena+{}", place.offset);
-    case Place::Kind::constant: return fmt::format("constant {}+{}", place.index, place.offset);
-    case Place::Kind::input: return fmt::format("input {}+{}", place.index, place.offset);
-    case Place::Kind::output: return fmt::format("output {}+{}", place.index, place.offset);
-    case Place::Kind::late: return "late";
+    case Place::Kind::none:
+      return "-";
+    case Place::Kind::arena:
+      return fmt::format("arena+{}", place.offset);
+    case Place::Kind::constant:
+      return fmt::format("constant {}+{}", place.index, place.offset);
+    case Place::Kind::input:
+      return fmt::format("input {}+{}", place.index, place.offset);
+    case Place::Kind::output:
+      return fmt::format("output {}+{}", place.index, place.offset);
+    case Place::Kind::late:
+      return "late";
   }
   return "";
 }
 
 std::string to_text(const Plan& plan) {
-  std::string out = fmt::format("arena {} bytes, at most {} live at once\n", plan.arena_bytes, plan.live_bytes);
+  std::string out =
+      fmt::format("arena {} bytes, at most {} live at once\n", plan.arena_bytes, plan.live_bytes);
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
     const typed::Node& node = plan.graph.node(step.node);
     out += fmt::format("step {}: {} \"{}\" [{}]", s, node.op().name, node.use.name,
-                       step.late       ? "when its inputs are known"
-                       : step.kernel   ? step.kernel->name
-                                       : std::string_view("reference"));
+                       step.late     ? "when its inputs are known"
+                       : step.kernel ? step.kernel->name
+                                     : std::string_view("reference"));
     for (const typed::Outlet input : node.inputs) {
       out += input.present() ? fmt::format(" {}", text(plan.places[input.node][input.slot])) : " -";
     }
-    if (step.fused) out += fmt::format(" then [{}]", fmt::join(step.fused->program.program().text(), "; "));
+    if (step.fused)
+      out += fmt::format(" then [{}]", fmt::join(step.fused->program.program().text(), "; "));
     out += " ->";
     const Facts& results = plan.graph.node(plan.result_of(step)).outputs;
     for (size_t slot = 0; slot < results.size(); ++slot) {
       if (!results[slot].present()) continue;
-      out += fmt::format(" {} {}", results[slot].text(), text(plan.places[plan.result_of(step)][slot]));
+      out += fmt::format(" {} {}", results[slot].text(),
+                         text(plan.places[plan.result_of(step)][slot]));
     }
     if (step.scratch_bytes > 0) out += fmt::format(" (scratch {} bytes)", step.scratch_bytes);
     out += "\n";

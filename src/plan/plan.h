@@ -1,4 +1,5 @@
-// Plan: a graph with concrete shapes, ready to run: order, kernels, packed weights and a place in memory for every wire.
+// Plan: a graph with concrete shapes, ready to run: order, kernels, packed weights and a place in
+// memory for every wire.
 #pragma once
 
 #include <memory>
@@ -44,7 +45,8 @@ struct Step {
   std::shared_ptr<const void> packed;
   size_t scratch_offset = 0, scratch_bytes = 0;
   std::shared_ptr<const Fusion> fused;  // what the step gives is then this node's output
-  bool late = false;  // shapes known only when its inputs are: typed, given memory and run in one go
+  bool late =
+      false;  // shapes known only when its inputs are: typed, given memory and run in one go
 };
 
 struct Plan {
@@ -52,18 +54,20 @@ struct Plan {
   uint32_t result_of(const Step& step) const { return step.fused ? step.fused->node : step.node; }
 
   typed::Graph graph;
-  std::vector<Step> steps;                  // in order; views cost no step
-  std::vector<std::vector<Place>> places;   // by node and slot
+  std::vector<Step> steps;                 // in order; views cost no step
+  std::vector<std::vector<Place>> places;  // by node and slot
   size_t arena_bytes = 0;
-  size_t live_bytes = 0;                    // the most bytes alive at once: no arena can be smaller
-  std::vector<Place> copied_outputs;        // by output: where to copy it from; none if it is written in place
+  size_t live_bytes = 0;  // the most bytes alive at once: no arena can be smaller
+  std::vector<Place>
+      copied_outputs;  // by output: where to copy it from; none if it is written in place
   Options options;
 };
 
 // `graph` should have concrete shapes wherever they do not depend on data.
 Result<Plan> make_plan(typed::Graph graph, const Options& options, Pool& pool);
 
-// The graph with its inputs' symbols bound: every node made again on the concrete facts, shape arithmetic folded away.
+// The graph with its inputs' symbols bound: every node made again on the concrete facts, shape
+// arithmetic folded away.
 Result<typed::Graph> specialize(const typed::Graph& graph, const Bindings& bindings);
 
 // "step 3: conv1 (Conv, kernel im2col) -> arena+4096 f32[1,64,112,112]" and so on.

@@ -53,7 +53,8 @@ Result<typed::Graph> apply_rules(const typed::Graph& graph, std::span<const Rule
 // All rules that keep every bit.
 Result<typed::Graph> optimize(const typed::Graph& graph);
 
-// The published rules that change bits (docs/numerics.md); the same for every machine and optimisation level.
+// The published rules that change bits (docs/numerics.md); the same for every machine and
+// optimisation level.
 Result<typed::Graph> to_standard_numerics(const typed::Graph& graph);
 
 }  // namespace sdx::rewrite

@@ -12,7 +12,8 @@ extern const Rule fuse_elementwise;
 
 std::span<const Rule> rules();
 
-// The published rules that change bits: applied at the standard numerics level whether or not the graph is optimised.
+// The published rules that change bits: applied at the standard numerics level whether or not the
+// graph is optimised.
 extern const Rule qdq_conv;
 
 std::span<const Rule> standard_numerics();

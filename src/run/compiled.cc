@@ -7,10 +7,11 @@ namespace {
 Status bind(const std::string& name, const Fact& fact, const Tensor& tensor, Bindings& bindings,
             std::map<std::string, std::string>& bound_by) {
   const auto mismatch = [&](std::string_view why) {
-    return fail("SDX-R0011", "input \"{}\" is {}{}, expected {}: {}", name, short_name(tensor.type()),
-                to_string(tensor.dims()), fact.text(), why);
+    return fail("SDX-R0011", "input \"{}\" is {}{}, expected {}: {}", name,
+                short_name(tensor.type()), to_string(tensor.dims()), fact.text(), why);
   };
-  if (fact.type != DType::undefined && tensor.type() != fact.type) return mismatch("the element type differs");
+  if (fact.type != DType::undefined && tensor.type() != fact.type)
+    return mismatch("the element type differs");
   if (!fact.shape) return ok();
   if (tensor.rank() != fact.rank()) return mismatch("the rank differs");
   for (size_t axis = 0; axis < fact.rank(); ++axis) {
@@ -20,8 +21,9 @@ Status bind(const std::string& name, const Fact& fact, const Tensor& tensor, Bin
       if (dim.value() == size) continue;
       std::vector<std::string> names;
       fact.dim(axis).symbols(names);
-      const std::string also =
-          names.empty() ? "" : fmt::format(" ({} = {} by {})", names[0], bindings[names[0]], bound_by[names[0]]);
+      const std::string also = names.empty() ? ""
+                                             : fmt::format(" ({} = {} by {})", names[0],
+                                                           bindings[names[0]], bound_by[names[0]]);
       return mismatch(fmt::format("dimension {} is {}, not {}{}", axis, size, dim.value(), also));
     }
     const auto solved = dim.solve(size);
@@ -47,7 +49,8 @@ Result<std::shared_ptr<const plan::Plan>> Compiled::plan_for(std::span<const Val
     if (fact.is_tensor() && inputs[i].is_tensor()) {
       SDX_TRY(bind(name, fact, inputs[i].tensor(), bindings, bound_by));
     } else if (!admits(fact, inputs[i])) {
-      return fail("SDX-R0011", "input \"{}\" is {}, expected {}", name, fact_of(inputs[i]).text(), fact.text());
+      return fail("SDX-R0011", "input \"{}\" is {}, expected {}", name, fact_of(inputs[i]).text(),
+                  fact.text());
     }
   }
   return plan_under(bindings);
@@ -66,7 +69,8 @@ Result<std::shared_ptr<const plan::Plan>> Compiled::plan_under(const Bindings& b
   return keep(bindings, std::move(graph));
 }
 
-Result<std::shared_ptr<const plan::Plan>> Compiled::keep(const Bindings& bindings, typed::Graph graph) const {
+Result<std::shared_ptr<const plan::Plan>> Compiled::keep(const Bindings& bindings,
+                                                         typed::Graph graph) const {
   SDX_ASSIGN(plan::Plan made, plan::make_plan(std::move(graph), options_, *pool_));
   plans_.emplace_front(bindings, std::make_shared<const plan::Plan>(std::move(made)));
   if (plans_.size() > kMostPlans) plans_.pop_back();

@@ -12,20 +12,23 @@ using typed::Outlet;
 
 Status Session::prepare(std::span<const Value> inputs) {
   const bool same = plan_ != nullptr && planned_for_.size() == inputs.size() &&
-                    std::equal(inputs.begin(), inputs.end(), planned_for_.begin(), [](const Value& v, const Dims& d) {
-                      return v.is_tensor() && v.tensor().dims() == d;
-                    });
+                    std::equal(inputs.begin(), inputs.end(), planned_for_.begin(),
+                               [](const Value& v, const Dims& d) {
+                                 return v.is_tensor() && v.tensor().dims() == d;
+                               });
   // Equal shapes under another element type are still wrong: plan_for looks at types.
   if (same) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const Fact& fact = compiled_->graph().fact(compiled_->graph().inputs()[i]);
-      if (fact.type != DType::undefined && inputs[i].tensor().type() != fact.type) return compiled_->plan_for(inputs).error();
+      if (fact.type != DType::undefined && inputs[i].tensor().type() != fact.type)
+        return compiled_->plan_for(inputs).error();
     }
     return ok();
   }
   SDX_ASSIGN(auto plan, compiled_->plan_for(inputs));
   planned_for_.clear();
-  for (const Value& value : inputs) planned_for_.push_back(value.is_tensor() ? value.tensor().dims() : Dims{});
+  for (const Value& value : inputs)
+    planned_for_.push_back(value.is_tensor() ? value.tensor().dims() : Dims{});
   if (plan == plan_) return ok();
 
   plan_ = std::move(plan);
@@ -57,7 +60,8 @@ Status Session::prepare(std::span<const Value> inputs) {
     } else if (place.kind == Place::Kind::constant) {
       // A weight that its kernel packed has no bytes of its own any more.
       if (const auto& value = plan_->graph.node(place.index).outputs[0].value) {
-        view.raw = const_cast<std::byte*>(static_cast<const std::byte*>(value->raw())) + place.offset;
+        view.raw =
+            const_cast<std::byte*>(static_cast<const std::byte*>(value->raw())) + place.offset;
       }
     } else {
       patches_.push_back({views_.size(), place, outlet});
@@ -87,42 +91,55 @@ Status Session::prepare(std::span<const Value> inputs) {
   return ok();
 }
 
-Value Session::value_at(Outlet outlet, std::span<const Value> inputs, std::span<const Tensor> outputs) const {
+Value Session::value_at(Outlet outlet, std::span<const Value> inputs,
+                        std::span<const Tensor> outputs) const {
   if (!outlet.present()) return {};
   const Place& place = plan_->places[outlet.node][outlet.slot];
   const Fact& fact = plan_->graph.fact(outlet);
-  const auto part = [&](const Tensor& whole) { return fact.is_concrete() ? whole.part(place.offset, fact.type, fact.dims()) : whole; };
+  const auto part = [&](const Tensor& whole) {
+    return fact.is_concrete() ? whole.part(place.offset, fact.type, fact.dims()) : whole;
+  };
   switch (place.kind) {
-    case Place::Kind::late: return late_[outlet.node][outlet.slot];
-    case Place::Kind::constant: return part(*plan_->graph.node(place.index).outputs[0].value);
+    case Place::Kind::late:
+      return late_[outlet.node][outlet.slot];
+    case Place::Kind::constant:
+      return part(*plan_->graph.node(place.index).outputs[0].value);
     case Place::Kind::input:
-      return inputs[place.index].is_tensor() ? Value(part(inputs[place.index].tensor())) : inputs[place.index];
-    // A late operator may keep what it is given (in a sequence, say) while the arena and the caller move on.
-    case Place::Kind::output: return part(outputs[place.index]).copy();
+      return inputs[place.index].is_tensor() ? Value(part(inputs[place.index].tensor()))
+                                             : inputs[place.index];
+    // A late operator may keep what it is given (in a sequence, say) while the arena and the caller
+    // move on.
+    case Place::Kind::output:
+      return part(outputs[place.index]).copy();
     case Place::Kind::arena:
-      return Tensor::over(fact.type, fact.dims(), nullptr, static_cast<const std::byte*>(arena_.get()) + place.offset)
+      return Tensor::over(fact.type, fact.dims(), nullptr,
+                          static_cast<const std::byte*>(arena_.get()) + place.offset)
           .copy();
-    case Place::Kind::none: break;
+    case Place::Kind::none:
+      break;
   }
   return {};
 }
 
-Status Session::run_late(const Step& step, std::span<const Value> inputs, std::span<const Tensor> outputs,
-                         Observer* observer) {
+Status Session::run_late(const Step& step, std::span<const Value> inputs,
+                         std::span<const Tensor> outputs, Observer* observer) {
   const typed::Node& node = plan_->graph.node(step.node);
   std::vector<Value> arguments;
   for (const Outlet input : node.inputs) arguments.push_back(value_at(input, inputs, outputs));
-  const typed::EvalOptions options{&compiled_->pool(), plan_->options.reference, plan_->options.isa};
+  const typed::EvalOptions options{&compiled_->pool(), plan_->options.reference,
+                                   plan_->options.isa};
   SDX_ASSIGN(late_[step.node], typed::eval(node.use, arguments, options));
   if (observer != nullptr) {
     std::vector<View> made;
-    for (const Value& value : late_[step.node]) made.push_back(value.is_tensor() ? view_of(value.tensor()) : View{});
+    for (const Value& value : late_[step.node])
+      made.push_back(value.is_tensor() ? view_of(value.tensor()) : View{});
     observer->after(step.node, node, made);
   }
   return ok();
 }
 
-Status Session::execute(std::span<const Value> inputs, std::span<Tensor> outputs, Observer* observer) {
+Status Session::execute(std::span<const Value> inputs, std::span<Tensor> outputs,
+                        Observer* observer) {
   for (size_t s = 0; s < plan_->steps.size(); ++s) {
     const Step& step = plan_->steps[s];
     const typed::Node& node = plan_->graph.node(step.node);
@@ -133,7 +150,8 @@ Status Session::execute(std::span<const Value> inputs, std::span<Tensor> outputs
     };
     if (observer != nullptr) observer->before(node);
     if (step.late) {
-      if (Status status = run_late(step, inputs, outputs, observer); !status) return here(std::move(status).error());
+      if (Status status = run_late(step, inputs, outputs, observer); !status)
+        return here(std::move(status).error());
       continue;
     }
     for (size_t p = at.first_patch; p < at.first_patch + at.patches; ++p) {
@@ -146,14 +164,16 @@ Status Session::execute(std::span<const Value> inputs, std::span<Tensor> outputs
       } else if (patch.place.kind == Place::Kind::late) {
         raw = late_[patch.outlet.node][patch.outlet.slot].tensor().raw();
       }
-      views_[patch.view].raw = const_cast<std::byte*>(static_cast<const std::byte*>(raw)) + patch.place.offset;
+      views_[patch.view].raw =
+          const_cast<std::byte*>(static_cast<const std::byte*>(raw)) + patch.place.offset;
     }
     Args args;
     args.ins = {views_.data() + at.first_view, at.inputs};
     args.fused = step.fused ? &step.fused->program : nullptr;
     args.fused_inputs = {views_.data() + at.first_view + at.inputs, at.fused_inputs};
     args.outs = {views_.data() + at.first_view + at.inputs + at.fused_inputs, at.outputs};
-    args.scratch = {static_cast<std::byte*>(arena_.get()) + step.scratch_offset, step.scratch_bytes};
+    args.scratch = {static_cast<std::byte*>(arena_.get()) + step.scratch_offset,
+                    step.scratch_bytes};
     args.pool = &compiled_->pool();
     args.isa = plan_->options.isa;
     args.packed = step.packed.get();
@@ -171,7 +191,8 @@ Result<std::vector<Value>> Session::run(std::span<const Value> inputs, Observer*
   std::vector<Tensor> buffers(graph.outputs().size());
   for (size_t i = 0; i < buffers.size(); ++i) {
     const Fact& fact = graph.fact(graph.outputs()[i].outlet);
-    if (plan_->copied_outputs[i].kind == Place::Kind::none) buffers[i] = Tensor::make(fact.type, fact.dims());
+    if (plan_->copied_outputs[i].kind == Place::Kind::none)
+      buffers[i] = Tensor::make(fact.type, fact.dims());
   }
   SDX_TRY(execute(inputs, buffers, observer));
   std::vector<Value> results;
@@ -184,7 +205,8 @@ Result<std::vector<Value>> Session::run(std::span<const Value> inputs, Observer*
     }
     Value value = value_at(outlet, inputs, buffers);
     // The caller owns results alone.
-    if (value.is_tensor() && (from.kind == Place::Kind::constant || from.kind == Place::Kind::input)) {
+    if (value.is_tensor() &&
+        (from.kind == Place::Kind::constant || from.kind == Place::Kind::input)) {
       value = value.tensor().copy();
     }
     results.push_back(std::move(value));
@@ -199,16 +221,19 @@ Status Session::run_into(std::span<const Value> inputs, std::span<Tensor> output
   SDX_TRY(prepare(inputs));
   const typed::Graph& graph = plan_->graph;
   if (outputs.size() != graph.outputs().size()) {
-    return fail("SDX-R0012", "{} outputs given, the model has {}", outputs.size(), graph.outputs().size());
+    return fail("SDX-R0012", "{} outputs given, the model has {}", outputs.size(),
+                graph.outputs().size());
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Fact& fact = graph.fact(graph.outputs()[i].outlet);
-    const bool fits = fact.is_concrete() && outputs[i].type() == fact.type && outputs[i].rank() == fact.rank() &&
-                      std::equal(outputs[i].dims().begin(), outputs[i].dims().end(), fact.shape->begin(),
-                                 [](int64_t size, const Dim& dim) { return dim.value() == size; });
+    const bool fits =
+        fact.is_concrete() && outputs[i].type() == fact.type && outputs[i].rank() == fact.rank() &&
+        std::equal(outputs[i].dims().begin(), outputs[i].dims().end(), fact.shape->begin(),
+                   [](int64_t size, const Dim& dim) { return dim.value() == size; });
     if (!fits) {
-      return fail("SDX-R0013", "output {} (\"{}\") is {}, the buffer given is {}{}", i, graph.outputs()[i].name,
-                  fact.text(), short_name(outputs[i].type()), to_string(outputs[i].dims()));
+      return fail("SDX-R0013", "output {} (\"{}\") is {}, the buffer given is {}{}", i,
+                  graph.outputs()[i].name, fact.text(), short_name(outputs[i].type()),
+                  to_string(outputs[i].dims()));
     }
   }
   SDX_TRY(execute(inputs, outputs, nullptr));
@@ -217,18 +242,28 @@ Status Session::run_into(std::span<const Value> inputs, std::span<Tensor> output
     if (from.kind == Place::Kind::none) continue;
     const void* raw = nullptr;
     switch (from.kind) {
-      case Place::Kind::arena: raw = arena_.get(); break;
-      case Place::Kind::output: raw = outputs[from.index].raw(); break;
-      case Place::Kind::input: raw = inputs[from.index].tensor().raw(); break;
-      case Place::Kind::constant: raw = graph.node(from.index).outputs[0].value->raw(); break;
+      case Place::Kind::arena:
+        raw = arena_.get();
+        break;
+      case Place::Kind::output:
+        raw = outputs[from.index].raw();
+        break;
+      case Place::Kind::input:
+        raw = inputs[from.index].tensor().raw();
+        break;
+      case Place::Kind::constant:
+        raw = graph.node(from.index).outputs[0].value->raw();
+        break;
       case Place::Kind::late: {
         const Outlet outlet = graph.outputs()[i].outlet;
         raw = late_[outlet.node][outlet.slot].tensor().raw();
         break;
       }
-      case Place::Kind::none: break;
+      case Place::Kind::none:
+        break;
     }
-    std::memcpy(outputs[i].raw(), static_cast<const std::byte*>(raw) + from.offset, outputs[i].bytes());
+    std::memcpy(outputs[i].raw(), static_cast<const std::byte*>(raw) + from.offset,
+                outputs[i].bytes());
   }
   return ok();
 }

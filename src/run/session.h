@@ -30,7 +30,8 @@ class Compiled {
  private:
   static constexpr size_t kMostPlans = 8;
 
-  Result<std::shared_ptr<const plan::Plan>> keep(const Bindings& bindings, typed::Graph graph) const;
+  Result<std::shared_ptr<const plan::Plan>> keep(const Bindings& bindings,
+                                                 typed::Graph graph) const;
 
   typed::Graph graph_;
   plan::Options options_;
@@ -52,8 +53,8 @@ class Session {
 
   // `inputs` in the order of the graph's inputs. Results own their memory.
   Result<std::vector<Value>> run(std::span<const Value> inputs, Observer* observer = nullptr);
-  // Results into tensors of the caller, which must have the right types and shapes: nothing is allocated once a plan
-  // for the shapes exists and no size depends on data.
+  // Results into tensors of the caller, which must have the right types and shapes: nothing is
+  // allocated once a plan for the shapes exists and no size depends on data.
   Status run_into(std::span<const Value> inputs, std::span<Tensor> outputs);
 
   size_t arena_bytes() const { return plan_ ? plan_->arena_bytes : 0; }
@@ -62,9 +63,10 @@ class Session {
  private:
   Status prepare(std::span<const Value> inputs);
   Status execute(std::span<const Value> inputs, std::span<Tensor> outputs, Observer* observer);
-  Status run_late(const plan::Step& step, std::span<const Value> inputs, std::span<const Tensor> outputs,
-                  Observer* observer);
-  Value value_at(typed::Outlet outlet, std::span<const Value> inputs, std::span<const Tensor> outputs) const;
+  Status run_late(const plan::Step& step, std::span<const Value> inputs,
+                  std::span<const Tensor> outputs, Observer* observer);
+  Value value_at(typed::Outlet outlet, std::span<const Value> inputs,
+                 std::span<const Tensor> outputs) const;
 
   // A view whose memory changes from run to run.
   struct Patch {
@@ -81,8 +83,8 @@ class Session {
   std::shared_ptr<const plan::Plan> plan_;
   std::vector<Dims> planned_for_;  // shapes of the inputs
   std::shared_ptr<void> arena_;
-  std::vector<View> views_;       // of all steps, inputs then outputs
-  std::vector<Dims> dims_;        // that the views point to
+  std::vector<View> views_;  // of all steps, inputs then outputs
+  std::vector<Dims> dims_;   // that the views point to
   std::vector<Prepared> prepared_;
   std::vector<Patch> patches_;
   std::vector<std::vector<Value>> late_;  // by node, of late steps

@@ -33,14 +33,17 @@ Pool& single_thread() {
 
 }  // namespace
 
-Result<std::vector<Value>> eval(const sdx::Node& use, std::span<const Value> inputs, const EvalOptions& options) {
+Result<std::vector<Value>> eval(const sdx::Node& use, std::span<const Value> inputs,
+                                const EvalOptions& options) {
   const Op& op = *use.op;
   Facts in;
   std::vector<View> views;
   for (const Value& value : inputs) {
     if (value.is_tensor()) {
-      // Small tensors hold shapes, axes and bounds, which reading may need; larger ones are only data.
-      in.push_back(value.tensor().count() <= kMostRead ? Fact::constant(value.tensor()) : fact_of(value));
+      // Small tensors hold shapes, axes and bounds, which reading may need; larger ones are only
+      // data.
+      in.push_back(value.tensor().count() <= kMostRead ? Fact::constant(value.tensor())
+                                                       : fact_of(value));
       views.push_back(view_of(value.tensor()));
     } else {
       in.push_back(value.is_none() ? Fact{} : fact_of(value));
@@ -100,7 +103,8 @@ Result<std::vector<Value>> eval(const sdx::Node& use, std::span<const Value> inp
   return results;
 }
 
-Result<std::vector<Value>> eval(const Graph& graph, std::span<const Value> inputs, const EvalOptions& options) {
+Result<std::vector<Value>> eval(const Graph& graph, std::span<const Value> inputs,
+                                const EvalOptions& options) {
   std::vector<std::vector<Value>> wires(graph.size());
   for (size_t i = 0; i < graph.inputs().size(); ++i) wires[graph.inputs()[i].node] = {inputs[i]};
   std::vector<Value> arguments;
@@ -117,12 +121,14 @@ Result<std::vector<Value>> eval(const Graph& graph, std::span<const Value> input
     }
     Result<std::vector<Value>> values = eval(node.use, arguments, options);
     if (!values) {
-      return std::move(values).error().in(fmt::format("node \"{}\" ({})", node.use.name, node.op().name));
+      return std::move(values).error().in(
+          fmt::format("node \"{}\" ({})", node.use.name, node.op().name));
     }
     wires[id] = *std::move(values);
   }
   std::vector<Value> results;
-  for (const Output& output : graph.outputs()) results.push_back(wires[output.outlet.node][output.outlet.slot]);
+  for (const Output& output : graph.outputs())
+    results.push_back(wires[output.outlet.node][output.outlet.slot]);
   return results;
 }
 

@@ -12,8 +12,8 @@ const Fact kAbsent;
 
 std::string place(const sdx::Node& use) {
   const std::string name = use.name.empty() ? "" : fmt::format(" \"{}\"", use.name);
-  return fmt::format("node{} ({}, {} {})", name, use.op->name, use.op->domain.empty() ? "ai.onnx" : use.op->domain,
-                     use.opset);
+  return fmt::format("node{} ({}, {} {})", name, use.op->name,
+                     use.op->domain.empty() ? "ai.onnx" : use.op->domain, use.opset);
 }
 
 // Where a wire comes from, for people.
@@ -24,25 +24,30 @@ std::string made_by(const Node& node) {
   return fmt::format("node{} ({})", name, node.op().name);
 }
 
-// The error with the node that could not be made and its inputs, one line each: "A = f32[2,3]  node "proj" (MatMul)".
-Error at_node(Error error, const sdx::Node& use, const Signature& signature, const std::vector<Node>& nodes,
-              const std::vector<Outlet>& inputs, const Facts& in) {
+// The error with the node that could not be made and its inputs, one line each: "A = f32[2,3]  node
+// "proj" (MatMul)".
+Error at_node(Error error, const sdx::Node& use, const Signature& signature,
+              const std::vector<Node>& nodes, const std::vector<Outlet>& inputs, const Facts& in) {
   constexpr size_t kMostShown = 16;
   error = std::move(error).in(place(use));
   size_t width = 0;
   for (const Fact& fact : in) width = std::max(width, std::min<size_t>(fact.text().size(), 40));
   for (size_t i = 0; i < std::min(in.size(), kMostShown); ++i) {
     const Formal* formal = signature.input(i);
-    const std::string label = i < use.formal_inputs && formal != nullptr ? formal->name : "captured";
-    error.where.push_back(fmt::format("| {} = {:<{}}  {}", label, in[i].text(), width,
-                                      inputs[i].present() ? made_by(nodes[inputs[i].node]) : "left out"));
+    const std::string label =
+        i < use.formal_inputs && formal != nullptr ? formal->name : "captured";
+    error.where.push_back(
+        fmt::format("| {} = {:<{}}  {}", label, in[i].text(), width,
+                    inputs[i].present() ? made_by(nodes[inputs[i].node]) : "left out"));
   }
-  if (in.size() > kMostShown) error.where.push_back(fmt::format("| and {} more", in.size() - kMostShown));
+  if (in.size() > kMostShown)
+    error.where.push_back(fmt::format("| and {} more", in.size() - kMostShown));
   return error;
 }
 
 bool all_constant(const Facts& in) {
-  return std::all_of(in.begin(), in.end(), [](const Fact& f) { return !f.present() || f.value != nullptr; });
+  return std::all_of(in.begin(), in.end(),
+                     [](const Fact& f) { return !f.present() || f.value != nullptr; });
 }
 
 // Folding must not make the model grow: small results, or results no larger than what they replace.
@@ -57,8 +62,8 @@ bool worth_folding(const Facts& in, const Facts& out) {
     made += bytes_for(fact.type, *count);
   }
   // Dequantised weights are several times as large; rewrites and kernels read the narrow ones.
-  if (made > stored && !in.empty() && in[0].present() && bits(in[0].type) <= 8 && is_integer(in[0].type) &&
-      is_float(out[0].type)) {
+  if (made > stored && !in.empty() && in[0].present() && bits(in[0].type) <= 8 &&
+      is_integer(in[0].type) && is_float(out[0].type)) {
     return false;
   }
   return made <= kMostFolded || (made <= stored && made <= kMostMoved);
@@ -89,11 +94,14 @@ Outlet Graph::constant(Tensor value, std::string name) {
   return {uint32_t(nodes_.size() - 1), 0};
 }
 
-Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs, std::vector<std::string> origin) {
+Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs,
+                                       std::vector<std::string> origin) {
   const Op& op = *use.op;
   const Signature* signature = op.at(use.opset);
   if (signature == nullptr) {
-    return fail("SDX-T0007", "{} does not exist in version {} of its operator set", op.name, use.opset).in(place(use));
+    return fail("SDX-T0007", "{} does not exist in version {} of its operator set", op.name,
+                use.opset)
+        .in(place(use));
   }
   Facts in;
   for (const Outlet outlet : inputs) in.push_back(fact(outlet));
@@ -133,8 +141,8 @@ Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs
     }
   }
 
-  const bool tensors_only =
-      std::all_of(out->begin(), out->end(), [](const Fact& f) { return !f.present() || f.is_tensor(); });
+  const bool tensors_only = std::all_of(
+      out->begin(), out->end(), [](const Fact& f) { return !f.present() || f.is_tensor(); });
   if (op.deterministic && tensors_only && all_constant(in) && worth_folding(in, *out)) {
     std::vector<Value> values;
     for (const Fact& fact : in) values.push_back(fact.value ? Value(*fact.value) : Value());
@@ -155,7 +163,8 @@ Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs
   node.origin = std::move(origin);
   nodes_.push_back(std::move(node));
   std::vector<Outlet> outlets;
-  for (uint32_t slot = 0; slot < nodes_.back().outputs.size(); ++slot) outlets.push_back({id, slot});
+  for (uint32_t slot = 0; slot < nodes_.back().outputs.size(); ++slot)
+    outlets.push_back({id, slot});
   return outlets;
 }
 
@@ -183,7 +192,9 @@ Graph Graph::without_dead() const {
   Graph kept;
   kept.name = name;
   std::vector<uint32_t> moved(nodes_.size(), UINT32_MAX);
-  const auto map = [&](Outlet outlet) { return outlet.present() ? Outlet{moved[outlet.node], outlet.slot} : outlet; };
+  const auto map = [&](Outlet outlet) {
+    return outlet.present() ? Outlet{moved[outlet.node], outlet.slot} : outlet;
+  };
   for (uint32_t id = 0; id < nodes_.size(); ++id) {
     if (!live[id]) continue;
     moved[id] = uint32_t(kept.nodes_.size());
@@ -198,14 +209,15 @@ Graph Graph::without_dead() const {
 
 Status Graph::verify() const {
   const auto exists = [&](Outlet outlet, size_t before) {
-    return outlet.node < before && outlet.slot < nodes_[outlet.node].outputs.size() && fact(outlet).present();
+    return outlet.node < before && outlet.slot < nodes_[outlet.node].outputs.size() &&
+           fact(outlet).present();
   };
   for (size_t id = 0; id < nodes_.size(); ++id) {
     const Node& node = nodes_[id];
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i].present() && !exists(node.inputs[i], id)) {
-        return fail("SDX-T0901", "node {} reads wire {}.{}, which does not stand before it", id, node.inputs[i].node,
-                    node.inputs[i].slot);
+        return fail("SDX-T0901", "node {} reads wire {}.{}, which does not stand before it", id,
+                    node.inputs[i].node, node.inputs[i].slot);
       }
     }
     if (node.kind == Node::Kind::constant && node.outputs[0].value == nullptr) {
@@ -220,7 +232,8 @@ Status Graph::verify() const {
       if (!kept.present()) continue;
       if (slot >= out.size() || out[slot].kind != kept.kind || out[slot].type != kept.type ||
           (out[slot].has_rank() && kept.has_rank() && out[slot].rank() != kept.rank())) {
-        return fail("SDX-T0903", "node {} ({}): its fact {} is not what its inputs give", id, node.op().name, kept.text());
+        return fail("SDX-T0903", "node {} ({}): its fact {} is not what its inputs give", id,
+                    node.op().name, kept.text());
       }
     }
   }

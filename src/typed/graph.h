@@ -1,4 +1,5 @@
-// Graph: the typed graph. Nodes are made from wires that exist, so it has no cycles; every wire has a fact.
+// Graph: the typed graph. Nodes are made from wires that exist, so it has no cycles; every wire has
+// a fact.
 #pragma once
 
 #include <compare>
@@ -15,7 +16,9 @@ struct Outlet {
   uint32_t node = UINT32_MAX;
   uint32_t slot = 0;
   auto operator<=>(const Outlet&) const = default;
-  bool present() const { return node != UINT32_MAX; }  // an optional input that is left out has no outlet
+  bool present() const {
+    return node != UINT32_MAX;
+  }  // an optional input that is left out has no outlet
 };
 
 struct Node {
@@ -24,8 +27,8 @@ struct Node {
   sdx::Node use;                         // operator, opset, attributes, name; of a source: its name
   std::shared_ptr<const void> resolved;  // what op->read made
   std::vector<Outlet> inputs;
-  Facts outputs;                         // absent facts for outputs that nobody named
-  std::vector<std::string> origin;       // names of the model's nodes that this one stands for
+  Facts outputs;                    // absent facts for outputs that nobody named
+  std::vector<std::string> origin;  // names of the model's nodes that this one stands for
 
   const Op& op() const { return *use.op; }
 };
@@ -49,8 +52,10 @@ class Graph {
 
   Outlet source(std::string name, Fact fact);
   Outlet constant(Tensor value, std::string name = "");
-  // Checks attributes, arity and types, infers, and folds what is constant. `wanted` as in sdx::Node.
-  Result<std::vector<Outlet>> add(sdx::Node use, std::vector<Outlet> inputs, std::vector<std::string> origin = {});
+  // Checks attributes, arity and types, infers, and folds what is constant. `wanted` as in
+  // sdx::Node.
+  Result<std::vector<Outlet>> add(sdx::Node use, std::vector<Outlet> inputs,
+                                  std::vector<std::string> origin = {});
   void output(std::string name, Outlet outlet) { outputs_.push_back({std::move(name), outlet}); }
 
   // For each node and slot: the nodes that read it, once per reading input.
@@ -68,8 +73,8 @@ class Graph {
   std::vector<Output> outputs_;
 };
 
-// The largest constant that folding may make where it grows what is stored, and where it does not: larger weights stay in
-// their file until a kernel packs them.
+// The largest constant that folding may make where it grows what is stored, and where it does not:
+// larger weights stay in their file until a kernel packs them.
 inline constexpr size_t kMostFolded = 1 << 20;
 inline constexpr size_t kMostMoved = 16 << 20;
 

@@ -9,11 +9,13 @@
 
 namespace sdx {
 
-Program::Program(size_t inputs, std::vector<Instruction> code) : inputs_(inputs), code_(std::move(code)) {
+Program::Program(size_t inputs, std::vector<Instruction> code)
+    : inputs_(inputs), code_(std::move(code)) {
   assign_registers();
 }
 
-// A tile of scratch per live result; a result's tile is free again after its last reader, who may write into it.
+// A tile of scratch per live result; a result's tile is free again after its last reader, who may
+// write into it.
 void Program::assign_registers() {
   std::vector<size_t> last_reader(code_.size(), code_.size());
   for (size_t i = 0; i < code_.size(); ++i) {
@@ -35,7 +37,8 @@ void Program::assign_registers() {
 
 Result<Program> Program::parse(size_t inputs, const std::vector<std::string>& lines) {
   if (inputs > kMostInputs || lines.empty() || lines.size() > kMostInstructions) {
-    return fail("SDX-O0010", "a program has 1 to {} instructions on up to {} inputs", kMostInstructions, kMostInputs);
+    return fail("SDX-O0010", "a program has 1 to {} instructions on up to {} inputs",
+                kMostInstructions, kMostInputs);
   }
   std::vector<Instruction> code;
   for (const std::string& line : lines) {
@@ -74,33 +77,37 @@ std::vector<std::string> Program::text() const {
     if (i.binary) {
       lines.push_back(fmt::format("{} {} {}", op_name(static_cast<BinaryOp>(i.op)), i.a, i.b));
     } else {
-      lines.push_back(fmt::format("{} {} {} {}", op_name(static_cast<UnaryOp>(i.op)), i.a, i.p, i.q));
+      lines.push_back(
+          fmt::format("{} {} {} {}", op_name(static_cast<UnaryOp>(i.op)), i.a, i.p, i.q));
     }
   }
   return lines;
 }
 
-void Program::run(const float* const* in, const uint8_t* stride, float* out, size_t n, float* scratch) const {
+void Program::run(const float* const* in, const uint8_t* stride, float* out, size_t n,
+                  float* scratch) const {
   for (size_t at = 0; at < n; at += kTile) {
     const size_t count = std::min(kTile, n - at);
     const auto data = [&](uint16_t operand) -> const float* {
       return operand < inputs_ ? in[operand] + at * stride[operand]
                                : scratch + register_of_[operand - inputs_] * kTile;
     };
-    const auto step = [&](uint16_t operand) -> size_t { return operand < inputs_ ? stride[operand] : 1; };
+    const auto step = [&](uint16_t operand) -> size_t {
+      return operand < inputs_ ? stride[operand] : 1;
+    };
     for (size_t i = 0; i < code_.size(); ++i) {
       const Instruction& instruction = code_[i];
       float* result = i + 1 == code_.size() ? out + at : scratch + register_of_[i] * kTile;
       if (instruction.binary) {
-        tile::binary(static_cast<BinaryOp>(instruction.op), data(instruction.a), step(instruction.a),
-                     data(instruction.b), step(instruction.b), result, count);
+        tile::binary(static_cast<BinaryOp>(instruction.op), data(instruction.a),
+                     step(instruction.a), data(instruction.b), step(instruction.b), result, count);
       } else if (step(instruction.a) == 1) {
-        tile::unary(static_cast<UnaryOp>(instruction.op), data(instruction.a), result, count, instruction.p,
-                    instruction.q);
+        tile::unary(static_cast<UnaryOp>(instruction.op), data(instruction.a), result, count,
+                    instruction.p, instruction.q);
       } else {
         std::fill_n(result, count,
-                    scalar_unary(static_cast<UnaryOp>(instruction.op), *data(instruction.a), instruction.p,
-                                 instruction.q));
+                    scalar_unary(static_cast<UnaryOp>(instruction.op), *data(instruction.a),
+                                 instruction.p, instruction.q));
       }
     }
   }
@@ -112,10 +119,10 @@ float Program::run_scalar(const float* in) const {
   for (size_t i = 0; i < code_.size(); ++i) {
     const Instruction& instruction = code_[i];
     values[inputs_ + i] = instruction.binary
-                              ? scalar_binary(static_cast<BinaryOp>(instruction.op), values[instruction.a],
-                                              values[instruction.b])
-                              : scalar_unary(static_cast<UnaryOp>(instruction.op), values[instruction.a],
-                                             instruction.p, instruction.q);
+                              ? scalar_binary(static_cast<BinaryOp>(instruction.op),
+                                              values[instruction.a], values[instruction.b])
+                              : scalar_unary(static_cast<UnaryOp>(instruction.op),
+                                             values[instruction.a], instruction.p, instruction.q);
   }
   return values[inputs_ + code_.size() - 1];
 }

@@ -1,7 +1,7 @@
 // Program: a chain or tree of element-wise operations that runs as one pass over cache-sized tiles.
 //
-// Each instruction is one operation of kernel/math/ops.h, so a program gives the bits of its operations run one by one;
-// only the intermediate tensors never reach memory.
+// Each instruction is one operation of kernel/math/ops.h, so a program gives the bits of its
+// operations run one by one; only the intermediate tensors never reach memory.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Program {
     uint16_t a, b = 0;
     float p = 0, q = 0;
   };
-  static constexpr size_t kTile = 512;       // elements; a few tiles of floats stay in the first cache
+  static constexpr size_t kTile = 512;  // elements; a few tiles of floats stay in the first cache
   static constexpr size_t kMostInputs = 8;
   static constexpr size_t kMostInstructions = 32;
 
@@ -38,8 +38,10 @@ class Program {
   // Floats of scratch that run() needs.
   size_t scratch() const { return registers_ * kTile; }
 
-  // out[i] = the program on in[k][i * stride[k]], strides 0 or 1, for i < n. `out` may be one of the inputs of stride 1.
-  void run(const float* const* in, const uint8_t* stride, float* out, size_t n, float* scratch) const;
+  // out[i] = the program on in[k][i * stride[k]], strides 0 or 1, for i < n. `out` may be one of
+  // the inputs of stride 1.
+  void run(const float* const* in, const uint8_t* stride, float* out, size_t n,
+           float* scratch) const;
   float run_scalar(const float* in) const;
 
  private:

@@ -19,7 +19,8 @@ TEST(Program, gives_the_bits_of_its_instructions_one_by_one) {
   program->run(in, stride, y.data(), x.size(), scratch.data());
   for (size_t i = 0; i < x.size(); ++i) {
     const float element[] = {x[i], bias};
-    ASSERT_EQ(std::bit_cast<uint32_t>(y[i]), std::bit_cast<uint32_t>(program->run_scalar(element))) << i;
+    ASSERT_EQ(std::bit_cast<uint32_t>(y[i]), std::bit_cast<uint32_t>(program->run_scalar(element)))
+        << i;
   }
 }
 

@@ -7,7 +7,6 @@
 #include "kernel/lanes.h"
 #include "kernel/math/math.h"
 #include "ops/attention/attention_fast.h"
-#include "ops/list.h"
 #include "ops/random/noise.h"
 
 namespace sdx::ops {
@@ -384,6 +383,6 @@ Result<Mask> mask_of(const AttentionSizes& s, const Args& args) {
   return mask;
 }
 
-const Op attention = erase<kAttention>();
+extern const Op attention = erase<kAttention>();
 
 }  // namespace sdx::ops

@@ -4,7 +4,6 @@
 
 #include "kernel/math/math.h"
 #include "ops/common.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -120,6 +119,6 @@ constexpr OpOf<CausalConv> kCausalConvWithState{
 
 }  // namespace
 
-const Op causal_conv_with_state = erase<kCausalConvWithState>();
+extern const Op causal_conv_with_state = erase<kCausalConvWithState>();
 
 }  // namespace sdx::ops

@@ -6,7 +6,6 @@
 #include "kernel/math/math.h"
 #include "ops/attention/heads.h"
 #include "ops/control/bodies.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -163,6 +162,6 @@ constexpr OpOf<FlexAttention> kFlexAttention{
 
 }  // namespace
 
-const Op flex_attention = erase<kFlexAttention>();
+extern const Op flex_attention = erase<kFlexAttention>();
 
 }  // namespace sdx::ops

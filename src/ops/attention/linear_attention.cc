@@ -3,7 +3,6 @@
 
 #include "kernel/math/math.h"
 #include "ops/attention/heads.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -156,6 +155,6 @@ constexpr OpOf<LinearAttention> kLinearAttention{
 
 }  // namespace
 
-const Op linear_attention = erase<kLinearAttention>();
+extern const Op linear_attention = erase<kLinearAttention>();
 
 }  // namespace sdx::ops

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "ops/attention/heads.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -118,6 +117,6 @@ constexpr OpOf<Rotary> kRotaryEmbedding{
 
 }  // namespace
 
-const Op rotary_embedding = erase<kRotaryEmbedding>();
+extern const Op rotary_embedding = erase<kRotaryEmbedding>();
 
 }  // namespace sdx::ops

@@ -1,6 +1,5 @@
 #include "ops/control/bodies.h"
 
-
 namespace sdx::ops {
 namespace {
 
@@ -34,23 +33,26 @@ void move_piece(const Tensor& part, Tensor& whole, size_t axis, size_t i, bool i
 
 }  // namespace
 
-Result<Tensor> stack(std::span<const Tensor> items, size_t axis, DType type, const std::optional<Shape>& item_shape) {
+Result<Tensor> stack(std::span<const Tensor> items, size_t axis, DType type,
+                     const std::optional<Shape>& item_shape) {
   Dims dims;
   if (items.empty()) {
     // Nothing ran: the body's declared shape with unknown sizes as zero.
-    for (const Dim& dim : item_shape.value_or(Shape{})) dims.push_back(dim.is_const() ? dim.value() : 0);
+    for (const Dim& dim : item_shape.value_or(Shape{}))
+      dims.push_back(dim.is_const() ? dim.value() : 0);
   } else {
     dims = items[0].dims();
     type = items[0].type();
   }
-  if (axis > dims.size()) return fail("SDX-T0601", "scan output axis {} is beyond rank {}", axis, dims.size() + 1);
+  if (axis > dims.size())
+    return fail("SDX-T0601", "scan output axis {} is beyond rank {}", axis, dims.size() + 1);
   dims.insert(dims.begin() + std::ptrdiff_t(axis), int64_t(items.size()));
   SDX_TRY(element_count(dims));
   Tensor whole = Tensor::make(type, dims);
   for (size_t i = 0; i < items.size(); ++i) {
     if (items[i].dims() != items[0].dims()) {
-      return fail("SDX-R0601", "scan output has shape {} in iteration {} and {} in the first", to_string(items[i].dims()),
-                  i, to_string(items[0].dims()));
+      return fail("SDX-R0601", "scan output has shape {} in iteration {} and {} in the first",
+                  to_string(items[i].dims()), i, to_string(items[0].dims()));
     }
     move_piece(items[i], whole, axis, i, true);
   }

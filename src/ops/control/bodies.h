@@ -19,9 +19,11 @@ inline const BodySource& source(const Node& node, std::string_view attr) {
 // What two wires that may both arrive at one place have in common.
 inline Fact join(const Fact& a, const Fact& b) {
   Fact both = like(a);
-  if (a.kind == Fact::Kind::optional && b.kind != Fact::Kind::optional) return Fact::optional_of(join(*a.element, b));
+  if (a.kind == Fact::Kind::optional && b.kind != Fact::Kind::optional)
+    return Fact::optional_of(join(*a.element, b));
   if (b.kind == Fact::Kind::optional && a.kind != Fact::Kind::optional) return join(b, a);
-  if (a.element && b.element) both.element = std::make_shared<const Fact>(join(*a.element, *b.element));
+  if (a.element && b.element)
+    both.element = std::make_shared<const Fact>(join(*a.element, *b.element));
   if (both.type == DType::undefined) both.type = b.type;
   if (!a.shape || !b.shape || a.rank() != b.rank()) {
     both.shape.reset();
@@ -34,7 +36,8 @@ inline Fact join(const Fact& a, const Fact& b) {
 }
 
 // Tensors of equal shape, stacked along a new axis.
-Result<Tensor> stack(std::span<const Tensor> items, size_t axis, DType type, const std::optional<Shape>& item_shape);
+Result<Tensor> stack(std::span<const Tensor> items, size_t axis, DType type,
+                     const std::optional<Shape>& item_shape);
 // Piece i of a tensor along an axis, that axis removed.
 Tensor piece(const Tensor& whole, size_t axis, size_t i);
 

@@ -1,6 +1,5 @@
 // If: one of two subgraphs runs.
 #include "ops/control/bodies.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -10,7 +9,8 @@ struct If {
 };
 
 constexpr Version kHistory[] = {
-    {1, "(cond: B) -> (outputs...~: V) {else_branch!: graph, then_branch!: graph} V in all B in bool"},
+    {1,
+     "(cond: B) -> (outputs...~: V) {else_branch!: graph, then_branch!: graph} V in all B in bool"},
     {11, ""},
     {13, "V += seq(all)"},
     {16, "V += optional(all) optional(seq(all)) bf16 optional(bf16) optional(seq(bf16)) seq(bf16)"},
@@ -24,10 +24,12 @@ constexpr Version kHistory[] = {
 Result<If> read(const Node& node, const Facts& in) {
   const Facts outer = captured(node, in);
   const auto branch = [&](std::string_view name) -> Result<BodyPtr> {
-    if (source(node, name).inputs() != 0) return fail("SDX-T0602", "{} has inputs; a branch has none", name);
+    if (source(node, name).inputs() != 0)
+      return fail("SDX-T0602", "{} has inputs; a branch has none", name);
     return source(node, name).type({}, outer);
   };
-  // A branch that a known condition excludes need not fit the shapes that the other one is made for.
+  // A branch that a known condition excludes need not fit the shapes that the other one is made
+  // for.
   const auto known = in[0].constant_integers();
   If a;
   if (!known || known->empty() || (*known)[0] != 0) {
@@ -50,8 +52,8 @@ Result<Facts> infer(const If& a, const Facts&) {
   for (size_t i = 0; i < yes.size(); ++i) {
     const bool optional = yes[i].kind == Fact::Kind::optional || no[i].kind == Fact::Kind::optional;
     if (!optional && yes[i].onnx_type() != no[i].onnx_type()) {
-      return fail("SDX-T0603", "output {} is {} in then_branch and {} in else_branch", i, yes[i].onnx_type(),
-                  no[i].onnx_type());
+      return fail("SDX-T0603", "output {} is {} in then_branch and {} in else_branch", i,
+                  yes[i].onnx_type(), no[i].onnx_type());
     }
     out.push_back(join(yes[i], no[i]));
   }
@@ -59,12 +61,14 @@ Result<Facts> infer(const If& a, const Facts&) {
 }
 
 Status reference(const If& a, Args& args) {
-  if (args.in(0).count != 1) return fail("SDX-R0602", "the condition has {} elements, expected 1", args.in(0).count);
+  if (args.in(0).count != 1)
+    return fail("SDX-R0602", "the condition has {} elements, expected 1", args.in(0).count);
   const BodyPtr& branch = *args.in(0).data<bool>() ? a.then_branch : a.else_branch;
   std::vector<Value> outer;
   for (size_t i = 1; i < args.ins.size(); ++i) outer.push_back(args.value(i));
   SDX_ASSIGN(std::vector<Value> results, branch->run(outer, *args.pool, args.isa));
-  for (size_t i = 0; i < results.size() && i < args.outs.size(); ++i) args.give(i, std::move(results[i]));
+  for (size_t i = 0; i < results.size() && i < args.outs.size(); ++i)
+    args.give(i, std::move(results[i]));
   return ok();
 }
 
@@ -80,6 +84,6 @@ constexpr OpOf<If> kIf{
 
 }  // namespace
 
-const Op if_ = erase<kIf>();
+extern const Op if_ = erase<kIf>();
 
 }  // namespace sdx::ops

@@ -1,18 +1,18 @@
 // Loop: a subgraph runs while its condition holds, at most M times.
 #include "ops/control/bodies.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
 
 struct Loop {
-  BodyPtr body;     // (iteration, condition, carried...) -> (condition, carried..., scanned...)
+  BodyPtr body;  // (iteration, condition, carried...) -> (condition, carried..., scanned...)
   size_t carried;
 };
 
 constexpr Version kHistory[] = {
     {1,
-     "(M?: I, cond?: B, v_initial...~: V) -> (v_final_and_scan_outputs...~: V) {body!: graph} V in all I in i64 B in "
+     "(M?: I, cond?: B, v_initial...~: V) -> (v_final_and_scan_outputs...~: V) {body!: graph} V in "
+     "all I in i64 B in "
      "bool"},
     {11, "(M?: I, cond?: B, v_initial...0~: V)"},
     {13, "V += seq(all)"},
@@ -29,23 +29,27 @@ Result<Loop> read(const Node& node, const Facts& in) {
   a.carried = node.formal_inputs > 2 ? node.formal_inputs - 2 : 0;
   const BodySource& body = source(node, "body");
   if (body.inputs() != a.carried + 2) {
-    return fail("SDX-T0604", "the body has {} inputs, expected {}: iteration, condition and {} carried values",
+    return fail("SDX-T0604",
+                "the body has {} inputs, expected {}: iteration, condition and {} carried values",
                 body.inputs(), a.carried + 2, a.carried);
   }
   if (body.outputs() < a.carried + 1) {
-    return fail("SDX-T0604", "the body has {} outputs, expected at least {}", body.outputs(), a.carried + 1);
+    return fail("SDX-T0604", "the body has {} outputs, expected at least {}", body.outputs(),
+                a.carried + 1);
   }
   Facts formal = {Fact::tensor(DType::i64, Shape{}), Fact::tensor(DType::boolean, Shape{})};
   for (size_t i = 0; i < a.carried; ++i) formal.push_back(like(in[2 + i]));
-  // A carried value may change its shape on the way round: forget what does not hold, until the rest does.
+  // A carried value may change its shape on the way round: forget what does not hold, until the
+  // rest does.
   while (true) {
     SDX_ASSIGN(a.body, body.type(formal, captured(node, in)));
     bool stable = true;
     for (size_t i = 0; i < a.carried; ++i) {
       const Fact &before = formal[2 + i], &after = a.body->outputs()[1 + i];
-      if (before.kind == Fact::Kind::tensor && after.kind == Fact::Kind::tensor && before.type != after.type) {
-        return fail("SDX-T0605", "carried value {} is {} before the body and {} after it", i, before.onnx_type(),
-                    after.onnx_type());
+      if (before.kind == Fact::Kind::tensor && after.kind == Fact::Kind::tensor &&
+          before.type != after.type) {
+        return fail("SDX-T0605", "carried value {} is {} before the body and {} after it", i,
+                    before.onnx_type(), after.onnx_type());
       }
       Fact joined = join(before, after);
       for (size_t axis = 0; joined.shape && axis < joined.shape->size(); ++axis) {
@@ -76,14 +80,16 @@ Result<Facts> infer(const Loop& a, const Facts&) {
     Fact fact = Fact::tensor(body[i].type);
     if (body[i].shape) {
       fact.shape = Shape{Dim::unknown()};
-      for (const Dim& dim : *body[i].shape) fact.shape->push_back(dim.is_const() ? dim : Dim::unknown());
+      for (const Dim& dim : *body[i].shape)
+        fact.shape->push_back(dim.is_const() ? dim : Dim::unknown());
     }
     out.push_back(std::move(fact));
   }
   return out;
 }
 
-// for (i = 0; i < M && cond; ++i) { cond, carried, row = body(i, cond, carried); append row to scanned }
+// for (i = 0; i < M && cond; ++i) { cond, carried, row = body(i, cond, carried); append row to
+// scanned }
 Status reference(const Loop& a, Args& args) {
   const int64_t most = args.has(0) ? *args.in(0).data<int64_t>() : INT64_MAX;
   bool go_on = args.has(1) ? *args.in(1).data<bool>() : true;
@@ -95,12 +101,14 @@ Status reference(const Loop& a, Args& args) {
     state[0] = Tensor::scalar<int64_t>(i);
     state[1] = Tensor::scalar<bool>(go_on);
     SDX_ASSIGN(std::vector<Value> results, a.body->run(state, *args.pool, args.isa));
-    if (results[0].tensor().count() != 1) return fail("SDX-R0603", "the body's condition is not one element");
+    if (results[0].tensor().count() != 1)
+      return fail("SDX-R0603", "the body's condition is not one element");
     go_on = *results[0].tensor().data<bool>();
     for (size_t k = 0; k < a.carried; ++k) state[2 + k] = std::move(results[1 + k]);
     for (size_t k = 0; k < scanned; ++k) rows[k].push_back(results[1 + a.carried + k].tensor());
   }
-  for (size_t k = 0; k < a.carried && k < args.outs.size(); ++k) args.give(k, std::move(state[2 + k]));
+  for (size_t k = 0; k < a.carried && k < args.outs.size(); ++k)
+    args.give(k, std::move(state[2 + k]));
   for (size_t k = 0; k < scanned && a.carried + k < args.outs.size(); ++k) {
     const Fact& fact = a.body->outputs()[1 + a.carried + k];
     SDX_ASSIGN(Tensor whole, stack(rows[k], 0, fact.type, fact.shape));
@@ -111,7 +119,9 @@ Status reference(const Loop& a, Args& args) {
 
 constexpr OpOf<Loop> kLoop{
     .name = "Loop",
-    .doc = "Runs its body while a condition holds, carrying values from one iteration to the next and collecting others.",
+    .doc =
+        "Runs its body while a condition holds, carrying values from one iteration to the next and "
+        "collecting others.",
     .history = kHistory,
     .read = read,
     .infer = infer,
@@ -121,6 +131,6 @@ constexpr OpOf<Loop> kLoop{
 
 }  // namespace
 
-const Op loop = erase<kLoop>();
+extern const Op loop = erase<kLoop>();
 
 }  // namespace sdx::ops

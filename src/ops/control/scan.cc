@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "ops/control/bodies.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -17,10 +16,12 @@ struct Scan {
 
 constexpr Version kHistory[] = {
     {8,
-     "(sequence_lens?: I, initial_state_and_scan_inputs...~: V) -> (final_state_and_scan_outputs...~: V) {body!: graph, "
+     "(sequence_lens?: I, initial_state_and_scan_inputs...~: V) -> "
+     "(final_state_and_scan_outputs...~: V) {body!: graph, "
      "directions: ints, num_scan_inputs!: int} I in i64 V in all"},
     {9,
-     "(initial_state_and_scan_inputs...~: V) {scan_input_axes: ints, scan_input_directions: ints, scan_output_axes: "
+     "(initial_state_and_scan_inputs...~: V) {scan_input_axes: ints, scan_input_directions: ints, "
+     "scan_output_axes: "
      "ints, scan_output_directions: ints, -directions} -I"},
     {11, ""},
     {16, "V += bf16"},
@@ -37,19 +38,21 @@ Result<Scan> read(const Node& node, const Facts& in) {
   const size_t first = a.batched ? 1 : 0;
   const int64_t scans = node.i("num_scan_inputs");
   if (scans < 1 || size_t(scans) + first > node.formal_inputs) {
-    return fail("SDX-T0606", "num_scan_inputs is {}, {} inputs are given", scans, node.formal_inputs - first);
+    return fail("SDX-T0606", "num_scan_inputs is {}, {} inputs are given", scans,
+                node.formal_inputs - first);
   }
   a.scans = size_t(scans);
   a.states = node.formal_inputs - first - a.scans;
   const BodySource& body = source(node, "body");
   if (body.inputs() != a.states + a.scans || body.outputs() < a.states) {
-    return fail("SDX-T0606", "the body has {} inputs and {} outputs, expected {} and at least {}", body.inputs(),
-                body.outputs(), a.states + a.scans, a.states);
+    return fail("SDX-T0606", "the body has {} inputs and {} outputs, expected {} and at least {}",
+                body.inputs(), body.outputs(), a.states + a.scans, a.states);
   }
   const size_t rows = body.outputs() - a.states;
   const auto flags = [&](std::string_view name, size_t count, std::vector<bool>& into) -> Status {
     const auto given = node.ints_or_empty(name);
-    if (!given.empty() && given.size() != count) return fail("SDX-T0606", "{} has {} entries, expected {}", name, given.size(), count);
+    if (!given.empty() && given.size() != count)
+      return fail("SDX-T0606", "{} has {} entries, expected {}", name, given.size(), count);
     into.assign(count, false);
     for (size_t i = 0; i < given.size(); ++i) into[i] = given[i] == 1;
     return ok();
@@ -71,7 +74,8 @@ Result<Scan> read(const Node& node, const Facts& in) {
     if (a.batched) fact.shape->erase(fact.shape->begin());
     if (i >= a.states) {
       const size_t axis = a.in_axes[i - a.states];
-      if (axis >= fact.shape->size()) return fail("SDX-T0606", "scan input {} has no axis {}", i - a.states, axis);
+      if (axis >= fact.shape->size())
+        return fail("SDX-T0606", "scan input {} has no axis {}", i - a.states, axis);
       fact.shape->erase(fact.shape->begin() + std::ptrdiff_t(axis));
     }
     formal.push_back(std::move(fact));
@@ -102,14 +106,17 @@ Result<Facts> infer(const Scan& a, const Facts& in) {
   return out;
 }
 
-// One scan over `length` slices; `state` goes in and comes out, `slices(i, k)` is slice k of scan input i.
+// One scan over `length` slices; `state` goes in and comes out, `slices(i, k)` is slice k of scan
+// input i.
 template <class Slices>
-Status scan(const Scan& a, Args& args, size_t length, std::vector<Value>& state, const std::vector<Value>& outer,
-            const Slices& slices, std::vector<std::vector<Tensor>>& rows) {
+Status scan(const Scan& a, Args& args, size_t length, std::vector<Value>& state,
+            const std::vector<Value>& outer, const Slices& slices,
+            std::vector<std::vector<Tensor>>& rows) {
   std::vector<Value> inputs;
   for (size_t k = 0; k < length; ++k) {
     inputs = state;
-    for (size_t i = 0; i < a.scans; ++i) inputs.push_back(slices(i, a.in_reversed[i] ? length - 1 - k : k));
+    for (size_t i = 0; i < a.scans; ++i)
+      inputs.push_back(slices(i, a.in_reversed[i] ? length - 1 - k : k));
     inputs.insert(inputs.end(), outer.begin(), outer.end());
     SDX_ASSIGN(std::vector<Value> results, a.body->run(inputs, *args.pool, args.isa));
     for (size_t i = 0; i < a.states; ++i) state[i] = std::move(results[i]);
@@ -125,20 +132,23 @@ Status reference(const Scan& a, Args& args) {
   const size_t first = a.batched ? 1 : 0;
   const size_t row_count = a.body->outputs().size() - a.states;
   std::vector<Value> outer;
-  for (size_t i = first + a.states + a.scans; i < args.ins.size(); ++i) outer.push_back(args.value(i));
+  for (size_t i = first + a.states + a.scans; i < args.ins.size(); ++i)
+    outer.push_back(args.value(i));
   const auto input = [&](size_t i) -> const Tensor& { return args.value(first + i).tensor(); };
   const auto length = size_t(input(a.states).dims()[a.in_axes[0] + first]);
   for (size_t i = 0; i < a.scans; ++i) {
     const int64_t size = input(a.states + i).dims()[a.in_axes[i] + first];
-    if (size != int64_t(length)) return fail("SDX-R0604", "scan inputs have lengths {} and {}", length, size);
+    if (size != int64_t(length))
+      return fail("SDX-R0604", "scan inputs have lengths {} and {}", length, size);
   }
   const auto row_fact = [&](size_t i) -> const Fact& { return a.body->outputs()[a.states + i]; };
   if (!a.batched) {
     std::vector<Value> state;
     for (size_t i = 0; i < a.states; ++i) state.emplace_back(input(i));
     std::vector<std::vector<Tensor>> rows(row_count);
-    SDX_TRY(scan(a, args, length, state, outer,
-                 [&](size_t i, size_t k) { return piece(input(a.states + i), a.in_axes[i], k); }, rows));
+    SDX_TRY(scan(
+        a, args, length, state, outer,
+        [&](size_t i, size_t k) { return piece(input(a.states + i), a.in_axes[i], k); }, rows));
     for (size_t i = 0; i < a.states && i < args.outs.size(); ++i) args.give(i, std::move(state[i]));
     for (size_t i = 0; i < row_count && a.states + i < args.outs.size(); ++i) {
       SDX_ASSIGN(Tensor whole, stack(rows[i], a.out_axes[i], row_fact(i).type, row_fact(i).shape));
@@ -151,15 +161,18 @@ Status reference(const Scan& a, Args& args) {
   std::vector<std::vector<Tensor>> results(a.states + row_count);
   for (size_t b = 0; b < batch; ++b) {
     const int64_t own = args.has(0) ? args.in(0).data<int64_t>()[b] : int64_t(length);
-    if (own < 0 || own > int64_t(length)) return fail("SDX-R0605", "sequence_lens[{}] is {}, the length {}", b, own, length);
+    if (own < 0 || own > int64_t(length))
+      return fail("SDX-R0605", "sequence_lens[{}] is {}, the length {}", b, own, length);
     std::vector<Value> state;
     for (size_t i = 0; i < a.states; ++i) state.emplace_back(piece(input(i), 0, b));
     std::vector<std::vector<Tensor>> rows(row_count);
-    SDX_TRY(scan(a, args, size_t(own), state, outer,
-                 [&](size_t i, size_t k) { return piece(piece(input(a.states + i), 0, b), 0, k); }, rows));
+    SDX_TRY(scan(
+        a, args, size_t(own), state, outer,
+        [&](size_t i, size_t k) { return piece(piece(input(a.states + i), 0, b), 0, k); }, rows));
     for (size_t i = 0; i < a.states; ++i) results[i].push_back(state[i].tensor());
     for (size_t i = 0; i < row_count; ++i) {
-      while (rows[i].size() < length && !rows[i].empty()) rows[i].push_back(Tensor::make(rows[i][0].type(), rows[i][0].dims()));
+      while (rows[i].size() < length && !rows[i].empty())
+        rows[i].push_back(Tensor::make(rows[i][0].type(), rows[i][0].dims()));
       SDX_ASSIGN(Tensor whole, stack(rows[i], 0, row_fact(i).type, row_fact(i).shape));
       results[a.states + i].push_back(std::move(whole));
     }
@@ -183,6 +196,6 @@ constexpr OpOf<Scan> kScan{
 
 }  // namespace
 
-const Op scan = erase<kScan>();
+extern const Op scan = erase<kScan>();
 
 }  // namespace sdx::ops

@@ -1,6 +1,5 @@
 // SequenceMap: a subgraph runs on every element of a sequence.
 #include "ops/control/bodies.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -12,7 +11,8 @@ struct SequenceMap {
 
 constexpr Version kHistory[] = {
     {17,
-     "(input_sequence: S, additional_inputs...0~: V) -> (out_sequence...~: S) {body!: graph} S in seq(all) V in all "
+     "(input_sequence: S, additional_inputs...0~: V) -> (out_sequence...~: S) {body!: graph} S in "
+     "seq(all) V in all "
      "seq(all)"},
 };
 
@@ -45,13 +45,15 @@ Status reference(const SequenceMap& a, Args& args) {
       if (i >= a.inputs || !value.is_sequence()) {
         inputs.push_back(value);
       } else if (value.sequence().size() != length) {
-        return fail("SDX-R0606", "input {} has {} elements, input 0 has {}", i, value.sequence().size(), length);
+        return fail("SDX-R0606", "input {} has {} elements, input 0 has {}", i,
+                    value.sequence().size(), length);
       } else {
         inputs.push_back(value.sequence()[k]);
       }
     }
     SDX_ASSIGN(std::vector<Value> made, a.body->run(inputs, *args.pool, args.isa));
-    for (size_t i = 0; i < results.size() && i < made.size(); ++i) results[i].push_back(std::move(made[i]));
+    for (size_t i = 0; i < results.size() && i < made.size(); ++i)
+      results[i].push_back(std::move(made[i]));
   }
   for (size_t i = 0; i < results.size(); ++i) args.give(i, Value::of(std::move(results[i])));
   return ok();
@@ -69,6 +71,6 @@ constexpr OpOf<SequenceMap> kSequenceMap{
 
 }  // namespace
 
-const Op sequence_map = erase<kSequenceMap>();
+extern const Op sequence_map = erase<kSequenceMap>();
 
 }  // namespace sdx::ops

@@ -1,12 +1,11 @@
 // Conv.
 #include "kernel/conv/conv.h"
-#include "op/epilogue.h"
 
 #include <cmath>
 #include <cstring>
 
+#include "op/epilogue.h"
 #include "ops/conv/conv.h"
-#include "ops/list.h"
 #include "ops/noise.h"
 #include "ops/widened.h"
 
@@ -240,6 +239,6 @@ constexpr OpOf<Conv> kConv{
 
 }  // namespace
 
-const Op conv = erase<kConv>();
+extern const Op conv = erase<kConv>();
 
 }  // namespace sdx::ops

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "ops/conv/conv.h"
-#include "ops/list.h"
 #include "ops/noise.h"
 #include "ops/widened.h"
 
@@ -289,6 +288,6 @@ constexpr OpOf<ConvTranspose> kConvTranspose{
 
 }  // namespace
 
-const Op conv_transpose = erase<kConvTranspose>();
+extern const Op conv_transpose = erase<kConvTranspose>();
 
 }  // namespace sdx::ops

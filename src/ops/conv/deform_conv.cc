@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "ops/conv/conv.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -174,6 +173,6 @@ constexpr OpOf<DeformConv> kDeformConv{
 
 }  // namespace
 
-const Op deform_conv = erase<kDeformConv>();
+extern const Op deform_conv = erase<kDeformConv>();
 
 }  // namespace sdx::ops

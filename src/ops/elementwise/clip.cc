@@ -1,6 +1,5 @@
 // Clip: bounds are attributes before opset 11 and optional inputs since.
 #include "ops/elementwise/unary.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -146,6 +145,6 @@ constexpr OpOf<Clip> kClip{
 
 }  // namespace
 
-const Op clip = erase<kClip>();
+extern const Op clip = erase<kClip>();
 
 }  // namespace sdx::ops

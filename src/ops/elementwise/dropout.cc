@@ -1,7 +1,6 @@
 // Dropout: the identity at inference, and in training mode a mask from the engine's own generator.
 #include "kernel/random/philox.h"
 #include "ops/elementwise/broadcast.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -132,6 +131,6 @@ constexpr OpOf<Dropout> kDropout{
 
 }  // namespace
 
-const Op dropout = erase<kDropout>();
+extern const Op dropout = erase<kDropout>();
 
 }  // namespace sdx::ops

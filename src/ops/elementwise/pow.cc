@@ -1,7 +1,6 @@
 // Pow, whose exponent may have a type of its own.
 #include "kernel/math/math.h"
 #include "ops/elementwise/binary.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -128,6 +127,6 @@ constexpr OpOf<Binary> kPow{
 
 }  // namespace
 
-const Op pow = erase<kPow>();
+extern const Op pow = erase<kPow>();
 
 }  // namespace sdx::ops

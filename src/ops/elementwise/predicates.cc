@@ -4,7 +4,6 @@
 #include "ops/elementwise/broadcast.h"
 #include "ops/elementwise/element.h"
 #include "ops/elementwise/samples.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -103,7 +102,7 @@ constexpr OpOf<Predicate> kIsInf{
 
 }  // namespace
 
-const Op is_inf = erase<kIsInf>();
-const Op is_nan = erase<kIsNaN>();
+extern const Op is_inf = erase<kIsInf>();
+extern const Op is_nan = erase<kIsNaN>();
 
 }  // namespace sdx::ops

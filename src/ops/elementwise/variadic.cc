@@ -1,6 +1,5 @@
 // Max, Min, Sum and Mean of any number of broadcast inputs, taken from the first to the last.
 #include "ops/elementwise/binary.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -270,9 +269,9 @@ constexpr OpOf<Variadic> kVariadic{
 
 }  // namespace
 
-const Op max_ = erase<kVariadic<Max>>();
-const Op mean = erase<kVariadic<Mean>>();
-const Op min_ = erase<kVariadic<Min>>();
-const Op sum = erase<kVariadic<Sum>>();
+extern const Op max_ = erase<kVariadic<Max>>();
+extern const Op mean = erase<kVariadic<Mean>>();
+extern const Op min_ = erase<kVariadic<Min>>();
+extern const Op sum = erase<kVariadic<Sum>>();
 
 }  // namespace sdx::ops

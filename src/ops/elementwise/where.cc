@@ -1,6 +1,5 @@
 // Where.
 #include "ops/elementwise/broadcast.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -104,6 +103,6 @@ constexpr OpOf<Where> kWhere{
 
 }  // namespace
 
-const Op where = erase<kWhere>();
+extern const Op where = erase<kWhere>();
 
 }  // namespace sdx::ops

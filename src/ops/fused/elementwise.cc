@@ -1,11 +1,11 @@
-// Elementwise: a program of element-wise operations on broadcast inputs, made by the rewrite that fuses chains.
+// Elementwise: a program of element-wise operations on broadcast inputs, made by the rewrite that
+// fuses chains.
 #include "ops/fused/elementwise.h"
 
 #include <algorithm>
 
 #include "kernel/tile/tile.h"
 #include "ops/common.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 
@@ -28,7 +28,8 @@ bool make_walk(std::span<const int64_t> out, std::span<const View> inputs, Walk&
   walk = {};
   std::array<size_t, Program::kMostInputs> step;
   step.fill(1);
-  // From the last dimension outwards; a dimension joins the one inside it if every input continues or repeats there.
+  // From the last dimension outwards; a dimension joins the one inside it if every input continues
+  // or repeats there.
   std::array<size_t, Walk::kMostDims> dims{};
   std::array<std::array<size_t, Program::kMostInputs>, Walk::kMostDims> strides{};
   size_t rank = 0;
@@ -43,7 +44,8 @@ bool make_walk(std::span<const int64_t> out, std::span<const View> inputs, Walk&
     }
     if (size == 1) continue;
     bool joins = rank > 0;
-    for (size_t k = 0; joins && k < inputs.size(); ++k) joins = stride[k] == strides[rank - 1][k] * dims[rank - 1];
+    for (size_t k = 0; joins && k < inputs.size(); ++k)
+      joins = stride[k] == strides[rank - 1][k] * dims[rank - 1];
     if (joins) {
       dims[rank - 1] *= size;
       continue;
@@ -70,7 +72,8 @@ struct Elementwise {
 constexpr Version kHistory[] = {{1, "(x...0: T) -> (y: T) {code!: strings} T in f32 f16 bf16"}};
 
 Result<Elementwise> read(const Node& node, const Facts& in) {
-  SDX_ASSIGN(Program program, Program::parse(in.size(), node.get<std::vector<std::string>>("code")));
+  SDX_ASSIGN(Program program,
+             Program::parse(in.size(), node.get<std::vector<std::string>>("code")));
   return Elementwise{std::move(program)};
 }
 
@@ -101,12 +104,19 @@ void scalar(const Elementwise& a, Args& args, const Walk& walk) {
 
 Status reference(const Elementwise& a, Args& args) {
   Walk walk;
-  if (!make_walk(args.out().dims, args.ins, walk)) return fail("SDX-R0020", "shapes of too many dimensions");
+  if (!make_walk(args.out().dims, args.ins, walk))
+    return fail("SDX-R0020", "shapes of too many dimensions");
   if (args.out().count == 0) return ok();
   switch (args.out().type) {
-    case DType::f32: scalar<float>(a, args, walk); break;
-    case DType::f16: scalar<F16>(a, args, walk); break;
-    default: scalar<BF16>(a, args, walk); break;
+    case DType::f32:
+      scalar<float>(a, args, walk);
+      break;
+    case DType::f16:
+      scalar<F16>(a, args, walk);
+      break;
+    default:
+      scalar<BF16>(a, args, walk);
+      break;
   }
   return ok();
 }
@@ -116,7 +126,8 @@ void widen(DType type, const void* from, size_t at, float* to, size_t n) {
   type == DType::f16 ? tile::from_f16(x, to, n) : tile::from_bf16(x, to, n);
 }
 
-// Per thread: the program's registers, and for 16-bit types a tile of floats per input and for the output.
+// Per thread: the program's registers, and for 16-bit types a tile of floats per input and for the
+// output.
 size_t scratch_floats(const Elementwise& a, DType type) {
   return a.program.scratch() + (type == DType::f32 ? 0 : (a.program.inputs() + 1) * Program::kTile);
 }
@@ -138,7 +149,8 @@ Status run(const Elementwise& a, Args& args) {
   std::array<uint8_t, Program::kMostInputs> stride{};
   for (size_t k = 0; k < inputs; ++k) stride[k] = uint8_t(walk.strides[walk.rank - 1][k]);
   args.pool->parallel(walk.rows() * pieces, grain, [&](size_t begin, size_t end, int thread) {
-    float* memory = reinterpret_cast<float*>(args.scratch.data()) + size_t(thread) * scratch_floats(a, out.type);
+    float* memory = reinterpret_cast<float*>(args.scratch.data()) +
+                    size_t(thread) * scratch_floats(a, out.type);
     std::array<size_t, Program::kMostInputs> at;
     std::array<const float*, Program::kMostInputs> in;
     for (size_t piece = begin; piece < end; ++piece) {
@@ -146,8 +158,10 @@ Status run(const Elementwise& a, Args& args) {
       const size_t count = std::min(kPiece, run - first);
       walk.offsets(row, inputs, at);
       if (out.type == DType::f32) {
-        for (size_t k = 0; k < inputs; ++k) in[k] = args.in(k).data<float>() + at[k] + first * stride[k];
-        a.program.run(in.data(), stride.data(), out.data<float>() + row * run + first, count, memory);
+        for (size_t k = 0; k < inputs; ++k)
+          in[k] = args.in(k).data<float>() + at[k] + first * stride[k];
+        a.program.run(in.data(), stride.data(), out.data<float>() + row * run + first, count,
+                      memory);
         continue;
       }
       for (size_t i = 0; i < count; i += Program::kTile) {
@@ -169,7 +183,10 @@ Status run(const Elementwise& a, Args& args) {
 }
 
 constexpr Kernel<Elementwise> kKernels[] = {
-    {.name = "program", .fits = [](const Elementwise&, const Call&) { return true; }, .run = run, .scratch = scratch},
+    {.name = "program",
+     .fits = [](const Elementwise&, const Call&) { return true; },
+     .run = run,
+     .scratch = scratch},
 };
 
 constexpr OpOf<Elementwise> kElementwise{
@@ -186,6 +203,6 @@ constexpr OpOf<Elementwise> kElementwise{
 
 }  // namespace
 
-const Op elementwise = erase<kElementwise>();
+extern const Op elementwise = erase<kElementwise>();
 
 }  // namespace sdx::ops

@@ -9,12 +9,14 @@
 
 namespace sdx::ops {
 
-// Output dimensions merged as far as all inputs allow; the last one is a run with stride 0 or 1 per input.
+// Output dimensions merged as far as all inputs allow; the last one is a run with stride 0 or 1 per
+// input.
 struct Walk {
   static constexpr size_t kMostDims = 8;
   size_t rank = 0;
   std::array<size_t, kMostDims> dims{};
-  std::array<std::array<size_t, Program::kMostInputs>, kMostDims> strides{};  // in elements, 0 where broadcast
+  std::array<std::array<size_t, Program::kMostInputs>, kMostDims>
+      strides{};  // in elements, 0 where broadcast
 
   size_t run() const { return dims[rank - 1]; }
   size_t rows() const;

@@ -2,7 +2,6 @@
 #include "kernel/gemm_q4/gemm_q4.h"
 #include "op/epilogue.h"
 #include "ops/common.h"
-#include "ops/list.h"
 #include "ops/matmul/batch.h"
 #include "ops/random/noise.h"
 
@@ -170,6 +169,6 @@ constexpr OpOf<MatMulQ4> kMatMulQ4{
 
 }  // namespace
 
-const Op matmul_q4 = erase<kMatMulQ4>();
+extern const Op matmul_q4 = erase<kMatMulQ4>();
 
 }  // namespace sdx::ops

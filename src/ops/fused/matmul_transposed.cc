@@ -1,10 +1,10 @@
-// MatMulTransposed: A times the transpose of a constant matrix, read as it lies in its file; made by a rewrite.
+// MatMulTransposed: A times the transpose of a constant matrix, read as it lies in its file; made
+// by a rewrite.
 #include <cmath>
 
 #include "kernel/gemm/gemm.h"
 #include "op/epilogue.h"
 #include "ops/common.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -17,18 +17,22 @@ Result<MatMulTransposed> read(const Node&, const Facts&) { return MatMulTranspos
 
 Result<Facts> infer(const MatMulTransposed&, const Facts& in) {
   if (!in[0].has_rank() || in[0].rank() < 2 || !in[1].has_rank() || in[1].rank() != 2) {
-    return fail("SDX-T0310", "expected A of rank 2 or more and B of rank 2, found {} and {}", in[0].text(), in[1].text());
+    return fail("SDX-T0310", "expected A of rank 2 or more and B of rank 2, found {} and {}",
+                in[0].text(), in[1].text());
   }
-  if (in[0].shape->back().is_const() && in[1].dim(1).is_const() && !(in[0].shape->back() == in[1].dim(1))) {
+  if (in[0].shape->back().is_const() && in[1].dim(1).is_const() &&
+      !(in[0].shape->back() == in[1].dim(1))) {
     return fail("SDX-T0311", "shapes {} and {} do not multiply: the last dimensions are {} and {}",
-                to_string(*in[0].shape), to_string(*in[1].shape), in[0].shape->back().text(), in[1].dim(1).text());
+                to_string(*in[0].shape), to_string(*in[1].shape), in[0].shape->back().text(),
+                in[1].dim(1).text());
   }
   Shape shape = *in[0].shape;
   shape.back() = in[1].dim(0);
   return Facts{Fact::tensor(in[0].type, std::move(shape))};
 }
 
-// y[i, j] = one chain acc = fma(a[i, k], b[j, k], acc) from +0, k ascending: the bits of MatMul(A, Transpose(B)).
+// y[i, j] = one chain acc = fma(a[i, k], b[j, k], acc) from +0, k ascending: the bits of MatMul(A,
+// Transpose(B)).
 Status reference(const MatMulTransposed&, Args& args) {
   const View &a = args.in(0), &b = args.in(1);
   const auto n = size_t(b.dims[0]), k = size_t(b.dims[1]);
@@ -36,7 +40,8 @@ Status reference(const MatMulTransposed&, Args& args) {
   for (size_t i = 0; n != 0 && i < args.out().count / n; ++i) {
     for (size_t j = 0; j < n; ++j) {
       float acc = 0;
-      for (size_t p = 0; p < k; ++p) acc = std::fma(a.data<float>()[i * k + p], b.data<float>()[j * k + p], acc);
+      for (size_t p = 0; p < k; ++p)
+        acc = std::fma(a.data<float>()[i * k + p], b.data<float>()[j * k + p], acc);
       *y++ = store<float>(acc);
     }
   }
@@ -50,7 +55,9 @@ GemmArgs gemm_args(size_t rows, std::span<const int64_t> b) {
   g.k = g.lda = size_t(b[1]);
   return g;
 }
-size_t rows_of(size_t count, std::span<const int64_t> b) { return b[0] == 0 ? 0 : count / size_t(b[0]); }
+size_t rows_of(size_t count, std::span<const int64_t> b) {
+  return b[0] == 0 ? 0 : count / size_t(b[0]);
+}
 
 bool fits(const MatMulTransposed&, const Call& call) { return call.in[1].value != nullptr; }
 
@@ -113,6 +120,6 @@ constexpr OpOf<MatMulTransposed> kMatMulTransposed{
 
 }  // namespace
 
-const Op matmul_transposed = erase<kMatMulTransposed>();
+extern const Op matmul_transposed = erase<kMatMulTransposed>();
 
 }  // namespace sdx::ops

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "ops/common.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -116,6 +115,6 @@ constexpr OpOf<NonMaxSuppression> kNonMaxSuppression{
 
 }  // namespace
 
-const Op non_max_suppression = erase<kNonMaxSuppression>();
+extern const Op non_max_suppression = erase<kNonMaxSuppression>();
 
 }  // namespace sdx::ops

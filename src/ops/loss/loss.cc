@@ -4,7 +4,6 @@
 #include "kernel/lanes.h"
 #include "kernel/math/math.h"
 #include "ops/common.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -147,7 +146,7 @@ constexpr OpOf<Loss> kSoftmaxCrossEntropyLoss{
 
 }  // namespace
 
-const Op negative_log_likelihood_loss = erase<kNegativeLogLikelihoodLoss>();
-const Op softmax_cross_entropy_loss = erase<kSoftmaxCrossEntropyLoss>();
+extern const Op negative_log_likelihood_loss = erase<kNegativeLogLikelihoodLoss>();
+extern const Op softmax_cross_entropy_loss = erase<kSoftmaxCrossEntropyLoss>();
 
 }  // namespace sdx::ops

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "ops/common.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -85,6 +84,6 @@ constexpr OpOf<Det> kDet{
 
 }  // namespace
 
-const Op det = erase<kDet>();
+extern const Op det = erase<kDet>();
 
 }  // namespace sdx::ops

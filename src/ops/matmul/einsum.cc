@@ -7,7 +7,6 @@
 #include "kernel/gemm/gemm.h"
 #include "kernel/lanes.h"
 #include "ops/common.h"
-#include "ops/list.h"
 #include "ops/noise.h"
 #include "ops/widened.h"
 
@@ -417,6 +416,6 @@ constexpr OpOf<Einsum> kEinsum{
 
 }  // namespace
 
-const Op einsum = erase<kEinsum>();
+extern const Op einsum = erase<kEinsum>();
 
 }  // namespace sdx::ops

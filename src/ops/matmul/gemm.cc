@@ -1,8 +1,7 @@
 // Gemm.
 #include "kernel/gemm/gemm.h"
-#include "op/epilogue.h"
 
-#include "ops/list.h"
+#include "op/epilogue.h"
 #include "ops/matmul/batch.h"
 #include "ops/noise.h"
 
@@ -317,6 +316,6 @@ constexpr OpOf<Gemm> kGemm{
 
 }  // namespace
 
-const Op gemm = erase<kGemm>();
+extern const Op gemm = erase<kGemm>();
 
 }  // namespace sdx::ops

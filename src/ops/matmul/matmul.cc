@@ -3,7 +3,6 @@
 
 #include "kernel/gemm/gemm.h"
 #include "op/epilogue.h"
-#include "ops/list.h"
 #include "ops/matmul/batch.h"
 #include "ops/noise.h"
 
@@ -269,6 +268,6 @@ constexpr OpOf<MatMul> kMatMul{
 
 }  // namespace
 
-const Op matmul = erase<kMatMul>();
+extern const Op matmul = erase<kMatMul>();
 
 }  // namespace sdx::ops

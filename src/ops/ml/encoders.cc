@@ -2,7 +2,6 @@
 #include <cmath>
 #include <map>
 
-#include "ops/list.h"
 #include "ops/ml/scores.h"
 #include "ops/tensor/strided_copy.h"
 
@@ -285,8 +284,8 @@ constexpr OpOf<OneHot> kOneHotEncoder{
 
 }  // namespace
 
-const Op label_encoder = erase<kLabelEncoder>();
-const Op category_mapper = erase<kCategoryMapper>();
-const Op one_hot_encoder = erase<kOneHotEncoder>();
+extern const Op label_encoder = erase<kLabelEncoder>();
+extern const Op category_mapper = erase<kCategoryMapper>();
+extern const Op one_hot_encoder = erase<kOneHotEncoder>();
 
 }  // namespace sdx::ops

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "kernel/lanes.h"
-#include "ops/list.h"
 #include "ops/ml/scores.h"
 #include "ops/tensor/strided_copy.h"
 
@@ -432,11 +431,11 @@ constexpr OpOf<Extractor> kArrayFeatureExtractor{
 
 }  // namespace
 
-const Op scaler = erase<kScaler>();
-const Op normalizer = erase<kNormalizer>();
-const Op binarizer = erase<kBinarizer>();
-const Op imputer = erase<kImputer>();
-const Op feature_vectorizer = erase<kFeatureVectorizer>();
-const Op array_feature_extractor = erase<kArrayFeatureExtractor>();
+extern const Op scaler = erase<kScaler>();
+extern const Op normalizer = erase<kNormalizer>();
+extern const Op binarizer = erase<kBinarizer>();
+extern const Op imputer = erase<kImputer>();
+extern const Op feature_vectorizer = erase<kFeatureVectorizer>();
+extern const Op array_feature_extractor = erase<kArrayFeatureExtractor>();
 
 }  // namespace sdx::ops

@@ -1,7 +1,6 @@
 // LinearRegressor and LinearClassifier.
 #include <cmath>
 
-#include "ops/list.h"
 #include "ops/ml/scores.h"
 
 namespace sdx::ops {
@@ -211,7 +210,7 @@ constexpr OpOf<Linear> kLinearClassifier{
 
 }  // namespace
 
-const Op linear_regressor = erase<kLinearRegressor>();
-const Op linear_classifier = erase<kLinearClassifier>();
+extern const Op linear_regressor = erase<kLinearRegressor>();
+extern const Op linear_classifier = erase<kLinearClassifier>();
 
 }  // namespace sdx::ops

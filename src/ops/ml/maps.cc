@@ -1,5 +1,4 @@
 // Operators between maps and tensors: CastMap, DictVectorizer and ZipMap.
-#include "ops/list.h"
 #include "ops/ml/scores.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/text_number.h"
@@ -255,8 +254,8 @@ constexpr OpOf<ZipMap> kZipMap{
 
 }  // namespace
 
-const Op cast_map = erase<kCastMap>();
-const Op dict_vectorizer = erase<kDictVectorizer>();
-const Op zip_map = erase<kZipMap>();
+extern const Op cast_map = erase<kCastMap>();
+extern const Op dict_vectorizer = erase<kDictVectorizer>();
+extern const Op zip_map = erase<kZipMap>();
 
 }  // namespace sdx::ops

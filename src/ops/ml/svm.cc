@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "kernel/math/math.h"
-#include "ops/list.h"
 #include "ops/ml/scores.h"
 
 namespace sdx::ops {
@@ -432,7 +431,7 @@ constexpr OpOf<Classifier> kSvmClassifier{
 
 }  // namespace
 
-const Op svm_regressor = erase<kSvmRegressor>();
-const Op svm_classifier = erase<kSvmClassifier>();
+extern const Op svm_regressor = erase<kSvmRegressor>();
+extern const Op svm_classifier = erase<kSvmClassifier>();
 
 }  // namespace sdx::ops

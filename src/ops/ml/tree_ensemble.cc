@@ -1,7 +1,6 @@
 // TreeEnsemble, TreeEnsembleClassifier and TreeEnsembleRegressor: how files describe trees.
 #include <set>
 
-#include "ops/list.h"
 #include "ops/ml/ensemble.h"
 
 namespace sdx::ops {
@@ -515,8 +514,8 @@ constexpr OpOf<Ensemble> kTreeEnsembleRegressor{
 
 }  // namespace
 
-const Op tree_ensemble = erase<kTreeEnsemble>();
-const Op tree_ensemble_classifier = erase<kTreeEnsembleClassifier>();
-const Op tree_ensemble_regressor = erase<kTreeEnsembleRegressor>();
+extern const Op tree_ensemble = erase<kTreeEnsemble>();
+extern const Op tree_ensemble_classifier = erase<kTreeEnsembleClassifier>();
+extern const Op tree_ensemble_regressor = erase<kTreeEnsembleRegressor>();
 
 }  // namespace sdx::ops

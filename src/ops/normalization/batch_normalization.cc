@@ -3,7 +3,6 @@
 
 #include "kernel/lanes.h"
 #include "kernel/rows/rows.h"
-#include "ops/list.h"
 #include "ops/noise.h"
 #include "ops/normalization/affine.h"
 #include "ops/widened.h"
@@ -220,6 +219,6 @@ constexpr OpOf<BatchNorm> kBatchNorm{
 
 }  // namespace
 
-const Op batch_normalization = erase<kBatchNorm>();
+extern const Op batch_normalization = erase<kBatchNorm>();
 
 }  // namespace sdx::ops

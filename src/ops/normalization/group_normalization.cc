@@ -3,7 +3,6 @@
 
 #include "kernel/lanes.h"
 #include "kernel/rows/rows.h"
-#include "ops/list.h"
 #include "ops/noise.h"
 #include "ops/normalization/affine.h"
 #include "ops/widened.h"
@@ -172,7 +171,7 @@ constexpr OpOf<GroupNorm> kGroup{
 
 }  // namespace
 
-const Op instance_normalization = erase<kInstance>();
-const Op group_normalization = erase<kGroup>();
+extern const Op instance_normalization = erase<kInstance>();
+extern const Op group_normalization = erase<kGroup>();
 
 }  // namespace sdx::ops

@@ -1,7 +1,6 @@
 // Hardmax.
 #include <cmath>
 
-#include "ops/list.h"
 #include "ops/pool/pool.h"
 
 namespace sdx::ops {
@@ -83,6 +82,6 @@ constexpr OpOf<Hardmax> kHardmax{
 
 }  // namespace
 
-const Op hardmax = erase<kHardmax>();
+extern const Op hardmax = erase<kHardmax>();
 
 }  // namespace sdx::ops

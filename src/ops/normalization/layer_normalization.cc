@@ -4,7 +4,6 @@
 
 #include "kernel/lanes.h"
 #include "kernel/rows/rows.h"
-#include "ops/list.h"
 #include "ops/noise.h"
 #include "ops/normalization/affine.h"
 #include "ops/widened.h"
@@ -233,7 +232,7 @@ constexpr OpOf<LayerNorm> kRms{
 
 }  // namespace
 
-const Op layer_normalization = erase<kLayer>();
-const Op rms_normalization = erase<kRms>();
+extern const Op layer_normalization = erase<kLayer>();
+extern const Op rms_normalization = erase<kRms>();
 
 }  // namespace sdx::ops

@@ -3,7 +3,6 @@
 
 #include "kernel/lanes.h"
 #include "ops/common.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -78,6 +77,6 @@ constexpr OpOf<LpNorm> kLpNorm{
 
 }  // namespace
 
-const Op lp_normalization = erase<kLpNorm>();
+extern const Op lp_normalization = erase<kLpNorm>();
 
 }  // namespace sdx::ops

@@ -5,7 +5,6 @@
 #include "kernel/math/math.h"
 #include "kernel/rows/rows.h"
 #include "ops/common.h"
-#include "ops/list.h"
 #include "ops/noise.h"
 #include "ops/widened.h"
 
@@ -121,6 +120,6 @@ constexpr OpOf<Lrn> kLrn{
 
 }  // namespace
 
-const Op lrn = erase<kLrn>();
+extern const Op lrn = erase<kLrn>();
 
 }  // namespace sdx::ops

@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "kernel/lanes.h"
-#include "ops/list.h"
 #include "ops/reduction/reduced.h"
 
 namespace sdx::ops {
@@ -77,6 +76,6 @@ constexpr OpOf<MeanVariance> kMeanVariance{
 
 }  // namespace
 
-const Op mean_variance_normalization = erase<kMeanVariance>();
+extern const Op mean_variance_normalization = erase<kMeanVariance>();
 
 }  // namespace sdx::ops

@@ -3,7 +3,6 @@
 #include "kernel/math/math.h"
 #include "kernel/rows/rows.h"
 #include "ops/common.h"
-#include "ops/list.h"
 #include "ops/noise.h"
 #include "ops/widened.h"
 
@@ -139,7 +138,7 @@ constexpr OpOf<Softmax> kLogSoftmax{
 
 }  // namespace
 
-const Op softmax = erase<kSoftmax>();
-const Op log_softmax = erase<kLogSoftmax>();
+extern const Op softmax = erase<kSoftmax>();
+extern const Op log_softmax = erase<kLogSoftmax>();
 
 }  // namespace sdx::ops

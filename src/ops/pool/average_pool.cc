@@ -1,7 +1,6 @@
 // AveragePool.
 #include <algorithm>
 
-#include "ops/list.h"
 #include "ops/noise.h"
 #include "ops/pool/pool.h"
 #include "ops/widened.h"
@@ -158,6 +157,6 @@ constexpr OpOf<AveragePool> kAveragePool{
 
 }  // namespace
 
-const Op average_pool = erase<kAveragePool>();
+extern const Op average_pool = erase<kAveragePool>();
 
 }  // namespace sdx::ops

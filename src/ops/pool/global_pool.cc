@@ -1,7 +1,6 @@
 // GlobalAveragePool, GlobalMaxPool, GlobalLpPool.
 #include "kernel/lanes.h"
 #include "kernel/rows/rows.h"
-#include "ops/list.h"
 #include "ops/noise.h"
 #include "ops/pool/norm.h"
 #include "ops/pool/pool.h"
@@ -166,8 +165,8 @@ constexpr OpOf<GlobalPool> kLp{
 
 }  // namespace
 
-const Op global_average_pool = erase<kAverage>();
-const Op global_max_pool = erase<kMax>();
-const Op global_lp_pool = erase<kLp>();
+extern const Op global_average_pool = erase<kAverage>();
+extern const Op global_max_pool = erase<kMax>();
+extern const Op global_lp_pool = erase<kLp>();
 
 }  // namespace sdx::ops

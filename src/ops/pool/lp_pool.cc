@@ -1,5 +1,4 @@
 // LpPool.
-#include "ops/list.h"
 #include "ops/pool/norm.h"
 #include "ops/pool/pool.h"
 
@@ -86,6 +85,6 @@ constexpr OpOf<LpPool> kLpPool{
 
 }  // namespace
 
-const Op lp_pool = erase<kLpPool>();
+extern const Op lp_pool = erase<kLpPool>();
 
 }  // namespace sdx::ops

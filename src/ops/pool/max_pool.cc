@@ -1,7 +1,6 @@
 // MaxPool.
 #include <cmath>
 
-#include "ops/list.h"
 #include "ops/noise.h"
 #include "ops/pool/pool.h"
 #include "ops/widened.h"
@@ -171,6 +170,6 @@ constexpr OpOf<MaxPool> kMaxPool{
 
 }  // namespace
 
-const Op max_pool = erase<kMaxPool>();
+extern const Op max_pool = erase<kMaxPool>();
 
 }  // namespace sdx::ops

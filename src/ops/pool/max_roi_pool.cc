@@ -1,7 +1,6 @@
 // MaxRoiPool.
 #include <cmath>
 
-#include "ops/list.h"
 #include "ops/pool/pool.h"
 #include "ops/pool/roi.h"
 
@@ -105,6 +104,6 @@ constexpr OpOf<MaxRoiPool> kMaxRoiPool{
 
 }  // namespace
 
-const Op max_roi_pool = erase<kMaxRoiPool>();
+extern const Op max_roi_pool = erase<kMaxRoiPool>();
 
 }  // namespace sdx::ops

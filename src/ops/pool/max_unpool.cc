@@ -1,7 +1,6 @@
 // MaxUnpool.
 #include <cstring>
 
-#include "ops/list.h"
 #include "ops/pool/pool.h"
 
 namespace sdx::ops {
@@ -125,6 +124,6 @@ constexpr OpOf<MaxUnpool> kMaxUnpool{
 
 }  // namespace
 
-const Op max_unpool = erase<kMaxUnpool>();
+extern const Op max_unpool = erase<kMaxUnpool>();
 
 }  // namespace sdx::ops

@@ -1,7 +1,6 @@
 // RoiAlign.
 #include <cmath>
 
-#include "ops/list.h"
 #include "ops/pool/pool.h"
 #include "ops/pool/roi.h"
 
@@ -171,6 +170,6 @@ constexpr OpOf<RoiAlign> kRoiAlign{
 
 }  // namespace
 
-const Op roi_align = erase<kRoiAlign>();
+extern const Op roi_align = erase<kRoiAlign>();
 
 }  // namespace sdx::ops

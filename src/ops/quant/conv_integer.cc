@@ -1,5 +1,4 @@
 // ConvInteger.
-#include "ops/list.h"
 #include "ops/quant/quantised_conv.h"
 #include "ops/random/noise.h"
 
@@ -107,6 +106,6 @@ constexpr OpOf<QuantisedConv> kConvInteger{
 
 }  // namespace
 
-const Op conv_integer = erase<kConvInteger>();
+extern const Op conv_integer = erase<kConvInteger>();
 
 }  // namespace sdx::ops

@@ -1,6 +1,5 @@
 // DequantizeLinear.
 #include "kernel/quant/quant.h"
-#include "ops/list.h"
 #include "ops/quant/grain.h"
 #include "ops/random/noise.h"
 
@@ -194,6 +193,6 @@ constexpr OpOf<Dequantize> kDequantizeLinear{
 
 }  // namespace
 
-const Op dequantize_linear = erase<kDequantizeLinear>();
+extern const Op dequantize_linear = erase<kDequantizeLinear>();
 
 }  // namespace sdx::ops

@@ -3,7 +3,6 @@
 
 #include "kernel/quant/quant.h"
 #include "ops/common.h"
-#include "ops/list.h"
 #include "ops/quant/saturate.h"
 #include "ops/random/noise.h"
 
@@ -134,6 +133,6 @@ constexpr OpOf<DynamicQuantize> kDynamicQuantizeLinear{
 
 }  // namespace
 
-const Op dynamic_quantize_linear = erase<kDynamicQuantizeLinear>();
+extern const Op dynamic_quantize_linear = erase<kDynamicQuantizeLinear>();
 
 }  // namespace sdx::ops

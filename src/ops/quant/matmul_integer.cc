@@ -1,5 +1,4 @@
 // MatMulInteger.
-#include "ops/list.h"
 #include "ops/quant/integer_sums.h"
 #include "ops/random/noise.h"
 
@@ -138,6 +137,6 @@ constexpr OpOf<MatMulInteger> kMatMulInteger{
 
 }  // namespace
 
-const Op matmul_integer = erase<kMatMulInteger>();
+extern const Op matmul_integer = erase<kMatMulInteger>();
 
 }  // namespace sdx::ops

@@ -1,6 +1,5 @@
 // QLinearConv.
 #include "kernel/quant/quant.h"
-#include "ops/list.h"
 #include "ops/quant/quantised_conv.h"
 #include "ops/quant/saturate.h"
 #include "ops/random/noise.h"
@@ -166,6 +165,6 @@ constexpr OpOf<QuantisedConv> kQLinearConv{
 
 }  // namespace
 
-const Op qlinear_conv = erase<kQLinearConv>();
+extern const Op qlinear_conv = erase<kQLinearConv>();
 
 }  // namespace sdx::ops

@@ -1,6 +1,5 @@
 // QLinearMatMul.
 #include "kernel/quant/quant.h"
-#include "ops/list.h"
 #include "ops/quant/integer_sums.h"
 #include "ops/quant/saturate.h"
 #include "ops/random/noise.h"
@@ -184,6 +183,6 @@ constexpr OpOf<QLinearMatMul> kQLinearMatMul{
 
 }  // namespace
 
-const Op qlinear_matmul = erase<kQLinearMatMul>();
+extern const Op qlinear_matmul = erase<kQLinearMatMul>();
 
 }  // namespace sdx::ops

@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "kernel/quant/quant.h"
-#include "ops/list.h"
 #include "ops/quant/grain.h"
 #include "ops/quant/saturate.h"
 #include "ops/random/noise.h"
@@ -180,6 +179,6 @@ constexpr OpOf<Quantize> kQuantizeLinear{
 
 }  // namespace
 
-const Op quantize_linear = erase<kQuantizeLinear>();
+extern const Op quantize_linear = erase<kQuantizeLinear>();
 
 }  // namespace sdx::ops

@@ -5,7 +5,6 @@
 #include "kernel/math/math.h"
 #include "kernel/random/philox.h"
 #include "ops/common.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -244,11 +243,11 @@ constexpr OpOf<Random> kMultinomial{
 
 }  // namespace
 
-const Op random_uniform = erase<kRandomUniform>();
-const Op random_uniform_like = erase<kRandomUniformLike>();
-const Op random_normal = erase<kRandomNormal>();
-const Op random_normal_like = erase<kRandomNormalLike>();
-const Op bernoulli = erase<kBernoulli>();
-const Op multinomial = erase<kMultinomial>();
+extern const Op random_uniform = erase<kRandomUniform>();
+extern const Op random_uniform_like = erase<kRandomUniformLike>();
+extern const Op random_normal = erase<kRandomNormal>();
+extern const Op random_normal_like = erase<kRandomNormalLike>();
+extern const Op bernoulli = erase<kBernoulli>();
+extern const Op multinomial = erase<kMultinomial>();
 
 }  // namespace sdx::ops

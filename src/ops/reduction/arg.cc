@@ -1,5 +1,4 @@
 // ArgMax and ArgMin.
-#include "ops/list.h"
 #include "ops/pool/pool.h"
 
 namespace sdx::ops {
@@ -123,7 +122,7 @@ constexpr OpOf<Arg> kMin{
 
 }  // namespace
 
-const Op arg_max = erase<kMax>();
-const Op arg_min = erase<kMin>();
+extern const Op arg_max = erase<kMax>();
+extern const Op arg_min = erase<kMin>();
 
 }  // namespace sdx::ops

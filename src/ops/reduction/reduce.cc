@@ -5,7 +5,6 @@
 #include "kernel/lanes.h"
 #include "kernel/math/math.h"
 #include "kernel/rows/rows.h"
-#include "ops/list.h"
 #include "ops/noise.h"
 #include "ops/pool/pool.h"
 #include "ops/reduction/reduced.h"
@@ -489,15 +488,15 @@ constexpr auto kSumSquare = declare<How::sum_square>(
 
 }  // namespace
 
-const Op reduce_sum = erase<kSum>();
-const Op reduce_mean = erase<kMean>();
-const Op reduce_max = erase<kMax>();
-const Op reduce_min = erase<kMin>();
-const Op reduce_prod = erase<kProd>();
-const Op reduce_l1 = erase<kL1>();
-const Op reduce_l2 = erase<kL2>();
-const Op reduce_log_sum = erase<kLogSum>();
-const Op reduce_log_sum_exp = erase<kLogSumExp>();
-const Op reduce_sum_square = erase<kSumSquare>();
+extern const Op reduce_sum = erase<kSum>();
+extern const Op reduce_mean = erase<kMean>();
+extern const Op reduce_max = erase<kMax>();
+extern const Op reduce_min = erase<kMin>();
+extern const Op reduce_prod = erase<kProd>();
+extern const Op reduce_l1 = erase<kL1>();
+extern const Op reduce_l2 = erase<kL2>();
+extern const Op reduce_log_sum = erase<kLogSum>();
+extern const Op reduce_log_sum_exp = erase<kLogSumExp>();
+extern const Op reduce_sum_square = erase<kSumSquare>();
 
 }  // namespace sdx::ops

@@ -1,5 +1,4 @@
 // GRU.
-#include "ops/list.h"
 #include "ops/random/noise.h"
 #include "ops/rnn/recurrent_fast.h"
 
@@ -56,6 +55,6 @@ constexpr OpOf<Recurrent> kGru{
 
 }  // namespace
 
-const Op gru = erase<kGru>();
+extern const Op gru = erase<kGru>();
 
 }  // namespace sdx::ops

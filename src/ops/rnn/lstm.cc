@@ -1,5 +1,4 @@
 // LSTM.
-#include "ops/list.h"
 #include "ops/random/noise.h"
 #include "ops/rnn/recurrent_fast.h"
 
@@ -76,6 +75,6 @@ constexpr OpOf<Recurrent> kLstm{
 
 }  // namespace
 
-const Op lstm = erase<kLstm>();
+extern const Op lstm = erase<kLstm>();
 
 }  // namespace sdx::ops

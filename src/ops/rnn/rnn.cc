@@ -1,5 +1,4 @@
 // RNN.
-#include "ops/list.h"
 #include "ops/random/noise.h"
 #include "ops/rnn/recurrent_fast.h"
 
@@ -60,6 +59,6 @@ constexpr OpOf<Recurrent> kRnn{
 
 }  // namespace
 
-const Op rnn = erase<kRnn>();
+extern const Op rnn = erase<kRnn>();
 
 }  // namespace sdx::ops

@@ -1,5 +1,4 @@
 // SplitToSequence and ConcatFromSequence: a tensor as a sequence of parts, and back.
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 
@@ -232,7 +231,7 @@ constexpr OpOf<Concat> kConcatFromSequence{
 
 }  // namespace
 
-const Op split_to_sequence = erase<kSplitToSequence>();
-const Op concat_from_sequence = erase<kConcatFromSequence>();
+extern const Op split_to_sequence = erase<kSplitToSequence>();
+extern const Op concat_from_sequence = erase<kConcatFromSequence>();
 
 }  // namespace sdx::ops

@@ -1,6 +1,5 @@
 // Optionals: a value, or nothing.
 #include "ops/common.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -140,8 +139,8 @@ constexpr OpOf<None> kOptionalGetElement{
 
 }  // namespace
 
-const Op optional_ = erase<kOptional>();
-const Op optional_has_element = erase<kOptionalHasElement>();
-const Op optional_get_element = erase<kOptionalGetElement>();
+extern const Op optional_ = erase<kOptional>();
+extern const Op optional_has_element = erase<kOptionalHasElement>();
+extern const Op optional_get_element = erase<kOptionalGetElement>();
 
 }  // namespace sdx::ops

@@ -1,6 +1,5 @@
 // Sequences made, changed and taken apart.
 #include "ops/control/bodies.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -247,11 +246,11 @@ constexpr OpOf<None> kSequenceLength{
 
 }  // namespace
 
-const Op sequence_empty = erase<kSequenceEmpty>();
-const Op sequence_construct = erase<kSequenceConstruct>();
-const Op sequence_insert = erase<kSequenceInsert>();
-const Op sequence_erase = erase<kSequenceErase>();
-const Op sequence_at = erase<kSequenceAt>();
-const Op sequence_length_ = erase<kSequenceLength>();
+extern const Op sequence_empty = erase<kSequenceEmpty>();
+extern const Op sequence_construct = erase<kSequenceConstruct>();
+extern const Op sequence_insert = erase<kSequenceInsert>();
+extern const Op sequence_erase = erase<kSequenceErase>();
+extern const Op sequence_at = erase<kSequenceAt>();
+extern const Op sequence_length_ = erase<kSequenceLength>();
 
 }  // namespace sdx::ops

@@ -1,5 +1,4 @@
 // DFT.
-#include "ops/list.h"
 #include "ops/signal/fourier.h"
 #include "ops/signal/scalar.h"
 
@@ -144,6 +143,6 @@ constexpr OpOf<Dft> kDft{
 
 }  // namespace
 
-const Op dft = erase<kDft>();
+extern const Op dft = erase<kDft>();
 
 }  // namespace sdx::ops

@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "kernel/math/math.h"
-#include "ops/list.h"
 #include "ops/signal/scalar.h"
 
 namespace sdx::ops {
@@ -90,6 +89,6 @@ constexpr OpOf<MelWeightMatrix> kMelWeightMatrix{
 
 }  // namespace
 
-const Op mel_weight_matrix = erase<kMelWeightMatrix>();
+extern const Op mel_weight_matrix = erase<kMelWeightMatrix>();
 
 }  // namespace sdx::ops

@@ -1,5 +1,4 @@
 // STFT.
-#include "ops/list.h"
 #include "ops/signal/fourier.h"
 #include "ops/signal/scalar.h"
 
@@ -100,6 +99,6 @@ constexpr OpOf<Stft> kStft{
 
 }  // namespace
 
-const Op stft = erase<kStft>();
+extern const Op stft = erase<kStft>();
 
 }  // namespace sdx::ops

@@ -1,5 +1,4 @@
 // HannWindow, HammingWindow and BlackmanWindow.
-#include "ops/list.h"
 #include "ops/signal/fourier.h"
 #include "ops/signal/scalar.h"
 
@@ -95,8 +94,8 @@ constexpr OpOf<CosineWindow> kBlackmanWindow{
 
 }  // namespace
 
-const Op hann_window = erase<kHannWindow>();
-const Op hamming_window = erase<kHammingWindow>();
-const Op blackman_window = erase<kBlackmanWindow>();
+extern const Op hann_window = erase<kHannWindow>();
+extern const Op hamming_window = erase<kHammingWindow>();
+extern const Op blackman_window = erase<kBlackmanWindow>();
 
 }  // namespace sdx::ops

@@ -1,7 +1,6 @@
 // AffineGrid.
 #include <cmath>
 
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 
 namespace sdx::ops {
@@ -95,6 +94,6 @@ constexpr OpOf<AffineGrid> kAffineGrid{
 
 }  // namespace
 
-const Op affine_grid = erase<kAffineGrid>();
+extern const Op affine_grid = erase<kAffineGrid>();
 
 }  // namespace sdx::ops

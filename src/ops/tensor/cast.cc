@@ -1,7 +1,6 @@
 // Cast, CastLike and BitCast.
 #include <cmath>
 
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/text_number.h"
@@ -352,8 +351,8 @@ constexpr OpOf<Cast> kBitCast{
 
 }  // namespace
 
-const Op bit_cast = erase<kBitCast>();
-const Op cast = erase<kCast>();
-const Op cast_like = erase<kCastLike>();
+extern const Op bit_cast = erase<kBitCast>();
+extern const Op cast = erase<kCast>();
+extern const Op cast_like = erase<kCastLike>();
 
 }  // namespace sdx::ops

@@ -1,5 +1,4 @@
 // Col2Im.
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 
 namespace sdx::ops {
@@ -173,6 +172,6 @@ constexpr OpOf<Col2Im> kCol2Im{
 
 }  // namespace
 
-const Op col2im = erase<kCol2Im>();
+extern const Op col2im = erase<kCol2Im>();
 
 }  // namespace sdx::ops

@@ -1,5 +1,4 @@
 // Concat.
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/track.h"
@@ -96,6 +95,6 @@ constexpr OpOf<Concat> kConcat{
 
 }  // namespace
 
-const Op concat = erase<kConcat>();
+extern const Op concat = erase<kConcat>();
 
 }  // namespace sdx::ops

@@ -1,5 +1,4 @@
 // Constant and ConstantOfShape.
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 
@@ -143,7 +142,7 @@ constexpr OpOf<Constant> kConstantOfShape{
 
 }  // namespace
 
-const Op constant = erase<kConstant>();
-const Op constant_of_shape = erase<kConstantOfShape>();
+extern const Op constant = erase<kConstant>();
+extern const Op constant_of_shape = erase<kConstantOfShape>();
 
 }  // namespace sdx::ops

@@ -1,5 +1,4 @@
 // CumSum and CumProd.
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 
 namespace sdx::ops {
@@ -112,7 +111,7 @@ constexpr OpOf<Cumulative> kCumProd{
 
 }  // namespace
 
-const Op cum_prod = erase<kCumProd>();
-const Op cum_sum = erase<kCumSum>();
+extern const Op cum_prod = erase<kCumProd>();
+extern const Op cum_sum = erase<kCumSum>();
 
 }  // namespace sdx::ops

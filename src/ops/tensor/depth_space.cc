@@ -1,5 +1,4 @@
 // DepthToSpace and SpaceToDepth.
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 
@@ -122,7 +121,7 @@ constexpr OpOf<Blocks> kSpaceToDepth{
 
 }  // namespace
 
-const Op depth_to_space = erase<kDepthToSpace>();
-const Op space_to_depth = erase<kSpaceToDepth>();
+extern const Op depth_to_space = erase<kDepthToSpace>();
+extern const Op space_to_depth = erase<kSpaceToDepth>();
 
 }  // namespace sdx::ops

@@ -1,7 +1,6 @@
 // EyeLike and Trilu.
 #include <cstring>
 
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/pick.h"
 #include "ops/tensor/track.h"
@@ -142,7 +141,7 @@ constexpr OpOf<Trilu> kTrilu{
 
 }  // namespace
 
-const Op eye_like = erase<kEyeLike>();
-const Op trilu = erase<kTrilu>();
+extern const Op eye_like = erase<kEyeLike>();
+extern const Op trilu = erase<kTrilu>();
 
 }  // namespace sdx::ops

@@ -1,5 +1,4 @@
 // Expand and Tile.
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/track.h"
@@ -159,7 +158,7 @@ constexpr OpOf<Tile> kTile{
 
 }  // namespace
 
-const Op expand = erase<kExpand>();
-const Op tile = erase<kTile>();
+extern const Op expand = erase<kExpand>();
+extern const Op tile = erase<kTile>();
 
 }  // namespace sdx::ops

@@ -1,7 +1,6 @@
 // Gather, GatherElements and GatherND.
 #include <cstring>
 
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/pick.h"
 #include "ops/tensor/strided_copy.h"
@@ -210,8 +209,8 @@ constexpr OpOf<GatherNd> kGatherNd{
 
 }  // namespace
 
-const Op gather = erase<kGather>();
-const Op gather_elements = erase<kGatherElements>();
-const Op gather_nd = erase<kGatherNd>();
+extern const Op gather = erase<kGather>();
+extern const Op gather_elements = erase<kGatherElements>();
+extern const Op gather_nd = erase<kGatherNd>();
 
 }  // namespace sdx::ops

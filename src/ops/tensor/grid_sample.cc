@@ -1,7 +1,6 @@
 // GridSample.
 #include <cmath>
 
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/pick.h"
 
@@ -257,6 +256,6 @@ constexpr OpOf<GridSample> kGridSample{
 
 }  // namespace
 
-const Op grid_sample = erase<kGridSample>();
+extern const Op grid_sample = erase<kGridSample>();
 
 }  // namespace sdx::ops

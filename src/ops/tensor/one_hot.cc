@@ -1,5 +1,4 @@
 // OneHot.
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/pick.h"
 #include "ops/tensor/strided_copy.h"
@@ -77,6 +76,6 @@ constexpr OpOf<OneHot> kOneHot{
 
 }  // namespace
 
-const Op one_hot = erase<kOneHot>();
+extern const Op one_hot = erase<kOneHot>();
 
 }  // namespace sdx::ops

@@ -1,5 +1,4 @@
 // Pad and CenterCropPad.
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/pick.h"
 #include "ops/tensor/strided_copy.h"
@@ -296,7 +295,7 @@ constexpr OpOf<CenterCropPad> kCenterCropPad{
 
 }  // namespace
 
-const Op center_crop_pad = erase<kCenterCropPad>();
-const Op pad = erase<kPad>();
+extern const Op center_crop_pad = erase<kCenterCropPad>();
+extern const Op pad = erase<kPad>();
 
 }  // namespace sdx::ops

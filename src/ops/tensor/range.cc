@@ -1,7 +1,6 @@
 // Range.
 #include <cmath>
 
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 
 namespace sdx::ops {
@@ -125,6 +124,6 @@ constexpr OpOf<Range> kRange{
 
 }  // namespace
 
-const Op range = erase<kRange>();
+extern const Op range = erase<kRange>();
 
 }  // namespace sdx::ops

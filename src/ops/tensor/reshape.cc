@@ -1,6 +1,5 @@
 // Operators that give the same elements another shape: Identity, Reshape, Flatten, Squeeze and
 // Unsqueeze.
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/track.h"
@@ -350,10 +349,10 @@ constexpr OpOf<Axes> kSqueeze{
 
 }  // namespace
 
-const Op flatten = erase<kFlatten>();
-const Op identity = erase<kIdentity>();
-const Op reshape = erase<kReshape>();
-const Op squeeze = erase<kSqueeze>();
-const Op unsqueeze = erase<kUnsqueeze>();
+extern const Op flatten = erase<kFlatten>();
+extern const Op identity = erase<kIdentity>();
+extern const Op reshape = erase<kReshape>();
+extern const Op squeeze = erase<kSqueeze>();
+extern const Op unsqueeze = erase<kUnsqueeze>();
 
 }  // namespace sdx::ops

@@ -3,7 +3,6 @@
 #include <cstring>
 #include <numeric>
 
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/pick.h"
 #include "ops/tensor/resize_axis.h"
@@ -633,7 +632,7 @@ constexpr OpOf<Resize> kUpsample{
 
 }  // namespace
 
-const Op resize = erase<kResize>();
-const Op upsample = erase<kUpsample>();
+extern const Op resize = erase<kResize>();
+extern const Op upsample = erase<kUpsample>();
 
 }  // namespace sdx::ops

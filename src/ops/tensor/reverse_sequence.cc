@@ -1,5 +1,4 @@
 // ReverseSequence.
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/pick.h"
 
@@ -88,6 +87,6 @@ constexpr OpOf<ReverseSequence> kReverseSequence{
 
 }  // namespace
 
-const Op reverse_sequence = erase<kReverseSequence>();
+extern const Op reverse_sequence = erase<kReverseSequence>();
 
 }  // namespace sdx::ops

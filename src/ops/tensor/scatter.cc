@@ -1,7 +1,6 @@
 // Scatter, ScatterElements, ScatterND and TensorScatter.
 #include <cmath>
 
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/pick.h"
 #include "ops/tensor/strided_copy.h"
@@ -344,9 +343,9 @@ constexpr OpOf<TensorScatter> kTensorScatter{
 
 }  // namespace
 
-const Op scatter = erase<kScatter>();
-const Op scatter_elements = erase<kScatterElements>();
-const Op scatter_nd = erase<kScatterNd>();
-const Op tensor_scatter = erase<kTensorScatter>();
+extern const Op scatter = erase<kScatter>();
+extern const Op scatter_elements = erase<kScatterElements>();
+extern const Op scatter_nd = erase<kScatterNd>();
+extern const Op tensor_scatter = erase<kTensorScatter>();
 
 }  // namespace sdx::ops

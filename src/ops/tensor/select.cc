@@ -1,5 +1,4 @@
 // NonZero and Compress: how much comes out, only the data tell.
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/pick.h"
 
@@ -152,7 +151,7 @@ constexpr OpOf<Compress> kCompress{
 
 }  // namespace
 
-const Op compress = erase<kCompress>();
-const Op non_zero = erase<kNonZero>();
+extern const Op compress = erase<kCompress>();
+extern const Op non_zero = erase<kNonZero>();
 
 }  // namespace sdx::ops

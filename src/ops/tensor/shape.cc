@@ -1,5 +1,4 @@
 // Shape and Size.
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 
 namespace sdx::ops {
@@ -120,7 +119,7 @@ constexpr OpOf<Nothing> kSize{
 
 }  // namespace
 
-const Op shape = erase<kShape>();
-const Op size = erase<kSize>();
+extern const Op shape = erase<kShape>();
+extern const Op size = erase<kSize>();
 
 }  // namespace sdx::ops

@@ -1,5 +1,4 @@
 // Slice.
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/track.h"
@@ -213,6 +212,6 @@ constexpr OpOf<Slice> kSlice{
 
 }  // namespace
 
-const Op slice = erase<kSlice>();
+extern const Op slice = erase<kSlice>();
 
 }  // namespace sdx::ops

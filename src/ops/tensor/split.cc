@@ -1,5 +1,4 @@
 // Split.
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/track.h"
@@ -177,6 +176,6 @@ constexpr OpOf<Split> kSplit{
 
 }  // namespace
 
-const Op split = erase<kSplit>();
+extern const Op split = erase<kSplit>();
 
 }  // namespace sdx::ops

@@ -1,7 +1,6 @@
 // TopK.
 #include <numeric>
 
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/order.h"
 #include "ops/tensor/pick.h"
@@ -163,6 +162,6 @@ constexpr OpOf<TopK> kTopK{
 
 }  // namespace
 
-const Op top_k = erase<kTopK>();
+extern const Op top_k = erase<kTopK>();
 
 }  // namespace sdx::ops

@@ -1,5 +1,4 @@
 // Transpose.
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/track.h"
@@ -105,6 +104,6 @@ constexpr OpOf<Transpose> kTranspose{
 
 }  // namespace
 
-const Op transpose = erase<kTranspose>();
+extern const Op transpose = erase<kTranspose>();
 
 }  // namespace sdx::ops

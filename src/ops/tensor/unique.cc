@@ -1,7 +1,6 @@
 // Unique.
 #include <numeric>
 
-#include "ops/list.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/order.h"
 #include "ops/tensor/pick.h"
@@ -147,6 +146,6 @@ constexpr OpOf<Unique> kUnique{
 
 }  // namespace
 
-const Op unique = erase<kUnique>();
+extern const Op unique = erase<kUnique>();
 
 }  // namespace sdx::ops

@@ -2,7 +2,6 @@
 #include <re2/re2.h>
 
 #include "ops/common.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -62,6 +61,6 @@ constexpr OpOf<RegexFullMatch> kRegexFullMatch{
 
 }  // namespace
 
-const Op regex_full_match = erase<kRegexFullMatch>();
+extern const Op regex_full_match = erase<kRegexFullMatch>();
 
 }  // namespace sdx::ops

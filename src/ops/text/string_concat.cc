@@ -1,6 +1,5 @@
 // StringConcat.
 #include "ops/elementwise/broadcast.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -50,6 +49,6 @@ constexpr OpOf<StringConcat> kStringConcat{
 
 }  // namespace
 
-const Op string_concat = erase<kStringConcat>();
+extern const Op string_concat = erase<kStringConcat>();
 
 }  // namespace sdx::ops

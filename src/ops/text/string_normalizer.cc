@@ -2,7 +2,6 @@
 #include <set>
 
 #include "ops/common.h"
-#include "ops/list.h"
 #include "ops/text/unicode.h"
 
 namespace sdx::ops {
@@ -116,6 +115,6 @@ constexpr OpOf<StringNormalizer> kStringNormalizer{
 
 }  // namespace
 
-const Op string_normalizer = erase<kStringNormalizer>();
+extern const Op string_normalizer = erase<kStringNormalizer>();
 
 }  // namespace sdx::ops

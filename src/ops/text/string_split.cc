@@ -2,7 +2,6 @@
 #include <string_view>
 
 #include "ops/common.h"
-#include "ops/list.h"
 #include "ops/text/unicode.h"
 
 namespace sdx::ops {
@@ -131,6 +130,6 @@ constexpr OpOf<StringSplit> kStringSplit{
 
 }  // namespace
 
-const Op string_split = erase<kStringSplit>();
+extern const Op string_split = erase<kStringSplit>();
 
 }  // namespace sdx::ops

@@ -2,7 +2,6 @@
 #include <unordered_map>
 
 #include "ops/common.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -247,6 +246,6 @@ constexpr OpOf<TfIdf> kTfIdfVectorizer{
 
 }  // namespace
 
-const Op tf_idf_vectorizer = erase<kTfIdfVectorizer>();
+extern const Op tf_idf_vectorizer = erase<kTfIdfVectorizer>();
 
 }  // namespace sdx::ops

@@ -3,7 +3,6 @@
 
 #include "kernel/math/math.h"
 #include "ops/common.h"
-#include "ops/list.h"
 
 namespace sdx::ops {
 namespace {
@@ -223,8 +222,8 @@ constexpr OpOf<Optimizer> kMomentum{
 
 }  // namespace
 
-const Op adagrad = erase<kAdagrad>();
-const Op adam = erase<kAdam>();
-const Op momentum = erase<kMomentum>();
+extern const Op adagrad = erase<kAdagrad>();
+extern const Op adam = erase<kAdam>();
+extern const Op momentum = erase<kMomentum>();
 
 }  // namespace sdx::ops
