@@ -235,6 +235,7 @@ static const Op* const kOps[] = {
     &adagrad,
     &adam,
     &momentum,
+    &image_decoder,
 };
 
 std::span<const Op* const> all_ops() { return kOps; }

@@ -242,6 +242,7 @@ extern const Op tree_ensemble_regressor;
 extern const Op adagrad;
 extern const Op adam;
 extern const Op momentum;
+extern const Op image_decoder;
 }  // namespace ops
 
 }  // namespace sdx
