@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/tensor.h"
+#include "base/slab.h"
 #include "kernel/gemm/block.h"
 #include "kernel/gemm/gemm.h"
 #include "kernel/gemm_q4/block.h"
@@ -162,7 +162,7 @@ Q4Packed pack_q4(const Q4Source& s, Pool& pool) {
     packed.zero = float(first ^ (s.is_signed ? 8 : 0));
   }
   const size_t panels = divide_up(s.n, kQ4Columns), bytes = packed.panel_bytes();
-  packed.panels = allocate_aligned(std::max<size_t>(1, panels * bytes));
+  packed.panels = allocate_lasting(panels * bytes);
   auto* out = static_cast<char*>(packed.panels.get());
   pool.parallel(panels, 1, [&](size_t begin, size_t end, int) {
     for (size_t p = begin; p < end; ++p) pack_panel(s, p, packed.has_zeros, out + p * bytes);

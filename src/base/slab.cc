@@ -1,0 +1,61 @@
+#include "base/slab.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+#include "base/tensor.h"
+
+namespace sdx {
+namespace {
+
+constexpr size_t kHugePage = 2 << 20;
+constexpr size_t kSlab = 16 * kHugePage;
+
+size_t rounded(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
+
+struct Slab {
+  std::weak_ptr<void> memory;  // alive as long as a piece is
+  char* next = nullptr;
+  size_t left = 0;
+};
+
+std::shared_ptr<void> make_slab(size_t bytes) {
+  void* memory = std::aligned_alloc(kHugePage, bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+#if defined(MADV_HUGEPAGE)
+  // Only advice: without it the pages are small.
+  (void)::madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+  return {memory, std::free};
+}
+
+}  // namespace
+
+std::shared_ptr<void> allocate_lasting(size_t bytes) {
+  static std::mutex mutex;
+  static Slab slab;
+  bytes = rounded(std::max<size_t>(1, bytes), kAlignment);
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<void> memory = slab.memory.lock();
+  if (memory == nullptr || slab.left < bytes) {
+    // A large piece gets a slab of its size.
+    const size_t size = bytes > kSlab / 2 ? rounded(bytes, kHugePage) : kSlab;
+    const size_t left = memory != nullptr ? slab.left : 0;
+    memory = make_slab(size);
+    // The next pieces come from whichever slab has more room.
+    if (left > size - bytes) return memory;
+    slab = {memory, static_cast<char*>(memory.get()), size};
+  }
+  char* piece = slab.next;
+  slab.next += bytes;
+  slab.left -= bytes;
+  return {std::move(memory), piece};
+}
+
+}  // namespace sdx
