@@ -119,6 +119,12 @@ void Checker::newer_features() {
   since(!model_.configuration.empty(), 11, "device configurations");
 }
 
+std::string version_text(int64_t version) {
+  const auto bits = static_cast<uint64_t>(version);
+  if (bits >> 32 == 0) return fmt::to_string(version);  // neither major nor minor: a simple number
+  return fmt::format("{}.{}.{}", bits >> 48, bits >> 32 & 0xffff, bits & 0xffffffff);
+}
+
 Report check(const model::Model& model, const Options& options) {
   Report report;
   Checker(model, options, report).run();

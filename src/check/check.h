@@ -20,6 +20,10 @@ struct Options {
 
 Report check(const model::Model& model, const Options& options = {});
 
+// A version number of the model: "7" if it is a simple one, "1.2.3" if its two most significant
+// bytes are a major, the next two a minor and the last four a patch number.
+std::string version_text(int64_t version);
+
 // A model that keeps the rules. Only checked() makes one.
 class Checked {
  public:
