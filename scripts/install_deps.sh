@@ -2,8 +2,8 @@
 # Installs the Debian packages that are missing; silent when there are none.
 set -euo pipefail
 packages=(
-  g++ cmake ninja-build ccache make
-  libprotozero-dev libfmt-dev libre2-dev libcli11-dev nlohmann-json3-dev   # the library and the command line
+  g++ cmake ninja-build ccache make pkg-config git clang-format
+  libfmt-dev libre2-dev libcli11-dev nlohmann-json3-dev   # the library and the command line
   libjpeg62-turbo-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev   # formats of ImageDecoder
   libgtest-dev libbenchmark-dev libmpfr-dev libgmp-dev libonnx-testdata python3-numpy python3-onnx  # tests
 )

@@ -1,10 +1,12 @@
 // A convolution between dequantisation and quantisation is computed in integers.
 //
-//   QuantizeLinear(Conv(DequantizeLinear(x), DequantizeLinear(w), b))   ->   QLinearConv(x, w, round(b / (sx * sw)))
+//   QuantizeLinear(Conv(DequantizeLinear(x), DequantizeLinear(w), b))   ->   QLinearConv(x, w,
+//   round(b / (sx * sw)))
 //
-// This changes bits: the float form rounds every product, the integer form none. It is what quantised models are trained
-// for and what other engines compute, so it is part of the standard numerics level (docs/numerics.md), not of
-// optimisation; the strict level leaves the float form alone.
+// This changes bits: the float form rounds every product, the integer form none. It is what
+// quantised models are trained for and what other engines compute, so it is part of the standard
+// numerics level (docs/numerics.md), not of optimisation; the strict level leaves the float form
+// alone.
 #include <cmath>
 
 #include "ops/list.h"
@@ -29,15 +31,21 @@ std::shared_ptr<const Tensor> zeros_like(const std::shared_ptr<const Tensor>& sc
   return std::make_shared<const Tensor>(Tensor::make(type, scale->dims()));
 }
 
-// `node` as DequantizeLinear or QuantizeLinear with constant f32 scales, per tensor or, if `channels`, per axis 0.
-std::optional<Quantised> quantised(const Rewriting& r, const Node& node, DType type, bool channels) {
+// `node` as DequantizeLinear or QuantizeLinear with constant f32 scales, per tensor or, if
+// `channels`, per axis 0.
+std::optional<Quantised> quantised(const Rewriting& r, const Node& node, DType type,
+                                   bool channels) {
   const Fact& scale = r.old.fact(node.inputs[1]);
   const bool has_zero = node.inputs.size() > 2 && node.inputs[2].present();
   const Fact& zero = has_zero ? r.old.fact(node.inputs[2]) : scale;
-  if (!is_byte(type) || !scale.value || scale.type != DType::f32 || !zero.value) return std::nullopt;
-  if (scale.value->count() != 1 && !(channels && scale.rank() == 1 && node.use.i_or("axis", 1) == 0)) return std::nullopt;
+  if (!is_byte(type) || !scale.value || scale.type != DType::f32 || !zero.value)
+    return std::nullopt;
+  if (scale.value->count() != 1 &&
+      !(channels && scale.rank() == 1 && node.use.i_or("axis", 1) == 0))
+    return std::nullopt;
   if (node.use.i_or("block_size", 0) != 0) return std::nullopt;
-  return Quantised{node.inputs[0], scale.value, has_zero ? zero.value : zeros_like(scale.value, type)};
+  return Quantised{node.inputs[0], scale.value,
+                   has_zero ? zero.value : zeros_like(scale.value, type)};
 }
 
 std::optional<Quantised> dequantised(const Rewriting& r, Outlet wire, bool channels) {
@@ -51,7 +59,8 @@ std::optional<Tensor> integer_bias(const Tensor& bias, const Quantised& x, const
   if (bias.type() != DType::f32 || bias.rank() != 1) return std::nullopt;
   Tensor integers = Tensor::make(DType::i32, bias.dims());
   for (size_t c = 0; c < bias.count(); ++c) {
-    const float unit = *x.scale->data<float>() * w.scale->data<float>()[w.scale->count() > 1 ? c : 0];
+    const float unit =
+        *x.scale->data<float>() * w.scale->data<float>()[w.scale->count() > 1 ? c : 0];
     const float steps = std::nearbyint(bias.data<float>()[c] / unit);
     if (!(std::fabs(steps) < 0x1p30f)) return std::nullopt;
     integers.data<int32_t>()[c] = int32_t(steps);
@@ -82,7 +91,8 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
   inputs[6] = scalar(*y->scale);
   inputs[7] = scalar(*y->zero);
   const Node* stands_for[] = {conv, &node};
-  SDX_ASSIGN(std::vector<Outlet> wires, r.add(ops::qlinear_conv, conv->use.attrs, inputs, 1, stands_for));
+  SDX_ASSIGN(std::vector<Outlet> wires,
+             r.add(ops::qlinear_conv, conv->use.attrs, inputs, 1, stands_for));
   return Wires(std::move(wires));
 }
 

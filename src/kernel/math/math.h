@@ -15,8 +15,9 @@ namespace sdx::math {
   X(expm1)                                                                                        \
   X(log)                                                                                          \
   X(log1p)                                                                                        \
-  X(sin) X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) \
-      X(erf) X(sigmoid) X(softplus) X(gelu) X(gelu_tanh) X(mish)
+  X(sin)                                                                                          \
+  X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) \
+      X(sigmoid) X(softplus) X(gelu) X(gelu_tanh) X(mish)
 
 #define SDX_MATH_DECLARE(name) \
   float name(float x);         \
