@@ -33,6 +33,9 @@ struct Staged {
   }
 };
 
+// A kernel of one tap that visits every input once sees one long row.
+ConvShape flattened(const ConvShape&);
+
 // `may_alias`: the input may be its own staged form.
 Staged staged_form(const ConvShape&, bool may_alias);
 

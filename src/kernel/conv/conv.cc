@@ -15,17 +15,6 @@ size_t pixels_of(const ConvShape& s) { return s.out[0] * s.out[1] * s.out[2]; }
 size_t aligned(size_t floats) { return (floats + 15) / 16 * 16; }
 bool is_depthwise(const ConvShape& s) { return s.in_channels == s.groups; }
 
-// A kernel of one tap that visits every input once sees one long row.
-ConvShape flattened(const ConvShape& given) {
-  ConvShape s = given;
-  for (int i = 0; i < 3; ++i) {
-    if (s.kernel[i] != 1 || s.stride[i] != 1 || s.pad[i] != 0 || s.in[i] != s.out[i]) return s;
-  }
-  s.in[2] = s.out[2] = pixels_of(s);
-  s.in[0] = s.in[1] = s.out[0] = s.out[1] = 1;
-  return s;
-}
-
 // Scratch: staged planes of all channels, then each thread's own; if depthwise, the taps' offsets,
 // then one staged plane per thread.
 struct Layout {
@@ -72,6 +61,16 @@ void run_depthwise(const ConvArgs& g, const ConvShape& s, const Staged& staged, 
 }
 
 }  // namespace
+
+ConvShape flattened(const ConvShape& given) {
+  ConvShape s = given;
+  for (int i = 0; i < 3; ++i) {
+    if (s.kernel[i] != 1 || s.stride[i] != 1 || s.pad[i] != 0 || s.in[i] != s.out[i]) return s;
+  }
+  s.in[2] = s.out[2] = pixels_of(s);
+  s.in[0] = s.in[1] = s.out[0] = s.out[1] = 1;
+  return s;
+}
 
 size_t conv_depth(const ConvShape& s) { return s.in_channels / s.groups * taps_of(s); }
 

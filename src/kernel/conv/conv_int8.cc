@@ -12,8 +12,7 @@ namespace sdx {
 SDX_DECLARE_ISAS(void conv_stage_bytes(const ConvShape&, const Staged&, const uint8_t* plane,
                                        uint8_t padding, uint8_t* out);
                  void conv_int8_patches(const ConvShape&, const Staged&, const uint8_t* x,
-                                        bool x_signed, size_t pixel, size_t cols, uint8_t* rows,
-                                        int32_t* panel);
+                                        bool x_signed, size_t pixel, size_t cols, int32_t* panel);
                  // One output plane of a convolution with one input channel per group; w is [tap].
                  void conv_int8_depthwise(const ConvShape&, const Staged&, const uint8_t* x,
                                           bool x_signed, int32_t x_zero, const int32_t* w,
@@ -31,17 +30,25 @@ size_t panels_at_once(const ConvShape& s) {
   return std::max<size_t>(1, std::min(fit, there));
 }
 
-// Scratch in bytes: staged planes of all channels; then, per thread, rows of patches and packed
-// panels.
+// Scratch in bytes: staged planes of all channels, then each thread's packed panels; if depthwise,
+// one staged plane and one plane of sums per thread.
 struct Layout {
-  size_t staged, rows, panels;
-  size_t per_thread() const { return rows + panels; }
+  size_t staged, per_thread;
 };
 
 Layout layout(const ConvShape& s, const Staged& staged) {
-  if (is_depthwise(s)) return {0, aligned(staged.plane + kSlack), 0};
-  return {aligned(s.in_channels * staged.plane + kSlack), aligned((conv_depth(s) + 1) * kPanel),
+  if (is_depthwise(s)) {
+    const size_t plane = aligned(staged.plane + kSlack);
+    return {plane, plane + aligned(s.out[0] * s.out[1] * s.out[2] * sizeof(int32_t))};
+  }
+  return {staged.copied ? aligned(s.in_channels * staged.plane + kSlack) : 0,
           aligned(panels_at_once(s) * int8_panel_size(conv_depth(s), kPanel) * sizeof(int32_t))};
+}
+
+// Where outputs and inputs are the same positions, the input is its own staged form.
+Staged staged_bytes(const ConvShape& s) {
+  return staged_form(
+      s, conv_depth(s) == s.in_channels / s.groups && s.out[0] * s.out[1] == 1 && !is_depthwise(s));
 }
 
 void run_depthwise(const ConvInt8Args& g, Pool& pool) {
@@ -52,16 +59,22 @@ void run_depthwise(const ConvInt8Args& g, Pool& pool) {
   const size_t multiplier = s.out_channels / s.groups;
   const Isa isa = best_isa();
   pool.parallel(s.batch * s.in_channels, 1, [&](size_t begin, size_t end, int thread) {
-    uint8_t* plane = static_cast<uint8_t*>(g.scratch) + size_t(thread) * l.per_thread();
+    uint8_t* plane = static_cast<uint8_t*>(g.scratch) + size_t(thread) * l.per_thread;
+    auto* sums = reinterpret_cast<int32_t*>(plane + l.staged);
     for (size_t i = begin; i < end; ++i) {
       SDX_PICK(conv_stage_bytes, isa)
       (s, staged, static_cast<const uint8_t*>(g.x) + i * in_pixels, uint8_t(g.x_zero), plane);
       for (size_t row = i * multiplier; row < (i + 1) * multiplier; ++row) {
         const size_t channel = row % s.out_channels;
-        int32_t* y = g.y + row * pixels;
+        int32_t* y = g.y == nullptr ? sums : g.y + row * pixels;
         SDX_PICK(conv_int8_depthwise, isa)
         (s, staged, plane, g.x_signed, g.x_zero, g.weights + channel * conv_depth(s),
          g.w_zero == nullptr ? 0 : g.w_zero[channel * g.w_zero_step], y);
+        if (const Requantize& to = g.requantize; to.y != nullptr) {
+          SDX_PICK(int8_requantize, isa)
+          (y, pixels, to.bias == nullptr ? 0 : uint32_t(to.bias[channel]), to.ratio[channel],
+           to.zero, to.is_signed, to.y + row * pixels);
+        }
         if (g.epilogue.fn != nullptr) g.epilogue.fn(g.epilogue.ctx, y, pixels, row, 0, 1, pixels);
       }
     }
@@ -98,18 +111,19 @@ void conv_int8_pack_weights(const ConvShape& s, const void* w, bool w_signed, in
   });
 }
 
-size_t conv_int8_scratch_bytes(const ConvShape& s, int threads) {
-  const Layout l = layout(s, staged_form(s, false));
-  return l.staged + size_t(threads) * l.per_thread();
+size_t conv_int8_scratch_bytes(const ConvShape& given, int threads) {
+  const ConvShape s = flattened(given);
+  const Layout l = layout(s, staged_bytes(s));
+  return l.staged + size_t(threads) * l.per_thread;
 }
 
 void conv_int8(const ConvInt8Args& g, Pool& pool) {
-  const ConvShape& s = g.shape;
+  const ConvShape s = flattened(g.shape);
   const size_t pixels = s.out[0] * s.out[1] * s.out[2], in_pixels = s.in[0] * s.in[1] * s.in[2];
   if (s.batch == 0 || s.out_channels == 0 || pixels == 0) return;
   if (is_depthwise(s)) return run_depthwise(g, pool);
   const Isa isa = best_isa();
-  const Staged staged = staged_form(s, false);
+  const Staged staged = staged_bytes(s);
   const Layout l = layout(s, staged);
   const size_t group_rows = s.out_channels / s.groups, blocks = row_blocks(group_rows),
                depth = conv_depth(s);
@@ -119,19 +133,21 @@ void conv_int8(const ConvInt8Args& g, Pool& pool) {
 
   for (size_t n = 0; n < s.batch; ++n) {
     const uint8_t* x = static_cast<const uint8_t*>(g.x) + n * s.in_channels * in_pixels;
-    pool.parallel(s.in_channels, 1, [&](size_t begin, size_t end, int) {
-      for (size_t c = begin; c < end; ++c) {
-        SDX_PICK(conv_stage_bytes, isa)
-        (s, staged, x + c * in_pixels, uint8_t(g.x_zero), planes + c * staged.plane);
-      }
-    });
+    if (staged.copied) {
+      pool.parallel(s.in_channels, 1, [&](size_t begin, size_t end, int) {
+        for (size_t c = begin; c < end; ++c) {
+          SDX_PICK(conv_stage_bytes, isa)
+          (s, staged, x + c * in_pixels, uint8_t(g.x_zero), planes + c * staged.plane);
+        }
+      });
+      x = planes;
+    }
     pool.parallel(s.groups * cut.pixels * cut.rows, 1, [&](size_t begin, size_t end, int thread) {
-      uint8_t* rows = planes + l.staged + size_t(thread) * l.per_thread();
-      int32_t* packed = reinterpret_cast<int32_t*>(rows + l.rows);
+      auto* packed = reinterpret_cast<int32_t*>(planes + l.staged + size_t(thread) * l.per_thread);
       for (size_t i = begin; i < end; ++i) {
         const size_t group = i / (cut.pixels * cut.rows), part = i / cut.rows % cut.pixels,
                      slice = i % cut.rows;
-        const uint8_t* group_x = planes + group * (s.in_channels / s.groups) * staged.plane;
+        const uint8_t* group_x = x + group * (s.in_channels / s.groups) * staged.plane;
         Int8Block b{};
         b.rows = group_rows;
         b.k = depth;
@@ -154,11 +170,13 @@ void conv_int8(const ConvInt8Args& g, Pool& pool) {
           for (size_t p = first; p < stop; ++p) {
             SDX_PICK(conv_int8_patches, isa)
             (s, staged, group_x, g.x_signed, p * kPanel, std::min(kPanel, pixels - p * kPanel),
-             rows, packed + (p - first) * int8_panel_size(depth, kPanel));
+             packed + (p - first) * int8_panel_size(depth, kPanel));
           }
           b.col = first * kPanel;
           b.cols = std::min(pixels, stop * kPanel) - b.col;
-          b.c = g.y + b.row * pixels + b.col;
+          const size_t corner = b.row * pixels + b.col;
+          if (g.y != nullptr) b.c = g.y + corner;
+          b.requantize = g.requantize.at(group * group_rows, corner);
           SDX_PICK(int8_block, isa)(b);
         }
       }

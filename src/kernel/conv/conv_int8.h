@@ -22,7 +22,10 @@ struct ConvInt8Args {
   bool w_signed = false;
   const int32_t* w_zero = nullptr;  // null is 0; step 0: one for all, 1: one per output channel
   size_t w_zero_step = 0;
+  // Sums go to y, or as bytes to requantize.y where that is not null; its rows are output channels,
+  // numbered anew for each item of the batch.
   int32_t* y = nullptr;
+  Requantize requantize;
   EpilogueInt32 epilogue;   // rows are output channels, numbered through the batch; columns are
                             // output positions
   void* scratch = nullptr;  // conv_int8_scratch_bytes(), aligned to 64

@@ -10,9 +10,17 @@ void conv_stage_bytes(const ConvShape& s, const Staged& staged, const uint8_t* p
   stage_plane(s, staged, plane, padding, out);
 }
 
-// Rows of kPanel bytes, one per step of the reduction, then interleaved as a panel of B.
+// Rows of kPanel bytes, one per step of the reduction, interleaved as a panel of B.
 void conv_int8_patches(const ConvShape& s, const Staged& staged, const uint8_t* x, bool x_signed,
-                       size_t pixel, size_t cols, uint8_t* rows, int32_t* panel) {
+                       size_t pixel, size_t cols, int32_t* panel) {
+  const size_t channels = s.in_channels / s.groups, width = panel_width(cols);
+  int32_t sums[kPanel] = {};
+  auto* out = reinterpret_cast<uint8_t*>(panel + width);
+  if (!staged.copied && cols == kPanel) {
+    int8_pack_steps(x + pixel, staged.plane, x_signed, channels, width, sums, out);
+    std::memcpy(panel, sums, width * sizeof(int32_t));
+    return;
+  }
   struct Run {
     size_t base, first;
   } runs[kPanel];
@@ -22,21 +30,35 @@ void conv_int8_patches(const ConvShape& s, const Staged& staged, const uint8_t* 
     runs[count++] = {staged.base(s, row / s.out[1], row % s.out[1], column), lane};
     lane += s.out[2] - column;
   }
-  const size_t channels = s.in_channels / s.groups;
-  uint8_t* out = rows;
+  // Each run copies a full panel's width where it may: the next run or row overwrites what was too
+  // much.
+  constexpr size_t kRows = 64;
+  alignas(64) uint8_t rows[(kRows + 1) * kPanel] = {};
+  size_t filled = 0;
+  const auto pack = [&](size_t k) {
+    int8_pack_steps(rows, kPanel, x_signed, k, width, sums, out);
+    out += k * width;
+    filled = 0;
+  };
   for (size_t c = 0; c < channels; ++c) {
     for (size_t kz = 0; kz < s.kernel[0]; ++kz) {
       for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
-        for (size_t kx = 0; kx < s.kernel[2]; ++kx, out += kPanel) {
+        for (size_t kx = 0; kx < s.kernel[2]; ++kx) {
           const uint8_t* in = x + c * staged.plane + staged.tap_offset(s, kz, ky, kx);
-          // Each run copies a full panel's width: the next run or row overwrites what was too much.
-          for (size_t i = 0; i < count; ++i)
-            std::memcpy(out + runs[i].first, in + runs[i].base, kPanel);
+          uint8_t* row = rows + filled * kPanel;
+          if (!staged.copied) {
+            std::memcpy(row, in + pixel, cols);
+          } else {
+            for (size_t i = 0; i < count; ++i)
+              std::memcpy(row + runs[i].first, in + runs[i].base, kPanel);
+          }
+          if (++filled == kRows) pack(kRows);
         }
       }
     }
   }
-  int8_pack_panel(rows, x_signed, kPanel, 1, size_t(out - rows) / kPanel, cols, panel);
+  if (filled != 0) pack(filled);
+  std::memcpy(panel, sums, width * sizeof(int32_t));
 }
 
 namespace {

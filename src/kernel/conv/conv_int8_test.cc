@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <vector>
 
@@ -44,6 +45,18 @@ void expect_exact(const ConvShape& s, bool x_signed, bool w_signed, size_t w_ste
     want.push_back(sum);
   });
 
+  std::vector<int32_t> bias(s.out_channels);
+  std::vector<float> ratio(s.out_channels);
+  for (int32_t& b : bias) b = int32_t(rng() % 20001) - 10000;
+  for (float& r : ratio) r = float(1 + rng() % 100) * 0x1p-13f;
+  std::vector<uint8_t> want_bytes, got_bytes(want.size());
+  for (size_t i = 0; i < want.size(); ++i) {
+    const size_t channel = i / product(s.out) % s.out_channels;
+    const float scaled = float(want[i] + bias[channel]) * ratio[channel];
+    const long low = x_signed ? -128 : 0;
+    want_bytes.push_back(uint8_t(std::clamp(std::lrint(scaled) - 3, low, low + 255)));
+  }
+
   std::vector<int32_t> packed(conv_int8_packed_size(s)), got(want.size());
   for (Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
     if (!isa_available(isa)) continue;
@@ -63,6 +76,11 @@ void expect_exact(const ConvShape& s, bool x_signed, bool w_signed, size_t w_ste
       std::fill(got.begin(), got.end(), 7);
       conv_int8(g, pool);
       EXPECT_EQ(want, got) << isa_name(isa) << ", " << threads << " threads";
+      g.y = nullptr;
+      g.requantize = {ratio.data(), bias.data(), -3, x_signed, got_bytes.data()};
+      std::fill(got_bytes.begin(), got_bytes.end(), 7);
+      conv_int8(g, pool);
+      EXPECT_EQ(want_bytes, got_bytes) << isa_name(isa) << ", " << threads << " threads";
     }
   }
   force_isa(Isa::avx512);

@@ -50,8 +50,11 @@ struct Int8Block {
   size_t b_zero_step;
   int32_t b_zero_add;
 
+  // Sums go to c, or as bytes to requantize.y where that is not null (b_zero_step is 0 then); both
+  // have rows of ldc.
   int32_t* c;
   size_t ldc;
+  Requantize requantize;
   EpilogueInt32 epilogue;
   size_t row, col;  // of the corner, for the epilogue
 };
@@ -60,6 +63,14 @@ SDX_DECLARE_ISAS(void int8_block(const Int8Block&);
                  // b[k * b_k + column * b_col]
                  void int8_pack_panel(const void* b, bool b_signed, size_t b_k, size_t b_col,
                                       size_t k, size_t cols, int32_t* panel);
+                 // The same, k after k: `sums` (kPanel, zero at first) grow, and `out` is where
+                 // the bytes of this stretch of k begin. Rows of `width` bytes lie `step` apart;
+                 // all but the last stretch are multiples of 4.
+                 void int8_pack_steps(const uint8_t* rows, size_t step, bool is_signed, size_t k,
+                                      size_t width, int32_t* sums, uint8_t* out);
+                 // n sums of one row, `add` to be added to each.
+                 void int8_requantize(const int32_t* sums, size_t n, uint32_t add, float ratio,
+                                      int32_t zero, bool is_signed, uint8_t* y);
                  // a[row * a_row + k * a_k]
                  void int8_pack_rows(const void* a, bool a_signed, size_t a_row, size_t a_k,
                                      size_t k, size_t rows, int32_t* packed);)

@@ -17,6 +17,24 @@ struct EpilogueInt32 {
   void* ctx = nullptr;
 };
 
+// y = saturate(nearest(float(sum + bias[row]) * ratio[row]) + zero), ties to even, NaN as 0.
+struct Requantize {
+  const float* ratio = nullptr;
+  const int32_t* bias = nullptr;  // null is 0
+  int32_t zero = 0;               // in the range of y's type
+  bool is_signed = false;
+  uint8_t* y = nullptr;
+
+  // The same, seen from another corner of y.
+  [[gnu::always_inline]] Requantize at(size_t row, size_t y_offset) const {
+    Requantize r = *this;
+    if (ratio != nullptr) r.ratio += row;
+    if (bias != nullptr) r.bias += row;
+    if (y != nullptr) r.y += y_offset;
+    return r;
+  }
+};
+
 struct GemmInt8Args {
   size_t m = 0, n = 0, k = 0;
 

@@ -136,6 +136,59 @@ int32_t zero_at(const int32_t* zero, size_t step, int32_t add, size_t i) {
   return int32_t((zero == nullptr ? 0u : uint32_t(zero[i * step])) + uint32_t(add));
 }
 
+// The nearest integer of q, plus zero, in [low, low + 255].
+[[gnu::always_inline]] inline uint8_t saturated(float q, int32_t zero, int32_t low) {
+  // Beyond 2^20 everything saturates; up to there, adding and taking away 1.5 * 2^23 rounds half to
+  // even.
+  constexpr float kFar = 0x1p20f, kMagic = 0x1.8p23f;
+  q = q == q ? q : 0.0f;
+  q = q < kFar ? q : kFar;
+  q = q > -kFar ? q : -kFar;
+  int32_t i = int32_t((q + kMagic) - kMagic) + zero;
+  i = i > low ? i : low;
+  return uint8_t(i < low + 255 ? i : low + 255);
+}
+
+// One row of sums less a_zero times the columns' sums, plus `add`, as bytes.
+struct RequantizeRow {
+  uint32_t a_zero, add;
+  float ratio;
+  int32_t zero, low;
+};
+
+void requantize_row(const RequantizeRow& t, const int32_t* sum, const int32_t* col_sum, size_t cols,
+                    uint8_t* y) {
+#if defined(SDX_ISA_avx512)
+  const __m512i a_zero = _mm512_set1_epi32(int(t.a_zero)), add = _mm512_set1_epi32(int(t.add));
+  const __m512i zero = _mm512_set1_epi32(t.zero), low = _mm512_set1_epi32(t.low),
+                high = _mm512_set1_epi32(t.low + 255);
+  const __m512 ratio = _mm512_set1_ps(t.ratio), far = _mm512_set1_ps(0x1p20f),
+               near = _mm512_set1_ps(-0x1p20f);
+  for (size_t j = 0; j < cols; j += 16) {
+    const __mmask16 some = cols - j >= 16 ? __mmask16(0xffff) : vec_first(cols - j);
+    __m512i s = _mm512_add_epi32(_mm512_maskz_loadu_epi32(some, sum + j), add);
+    if (col_sum != nullptr) {
+      const __m512i c = _mm512_maskz_loadu_epi32(some, col_sum + j);
+      s = _mm512_sub_epi32(s, _mm512_mullo_epi32(a_zero, c));
+    }
+    __m512 q = _mm512_mul_ps(_mm512_maskz_cvtepi32_ps(some, s), ratio);
+    q = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(q, q, _CMP_ORD_Q), q);
+    q = _mm512_maskz_max_ps(some, _mm512_maskz_min_ps(some, q, far), near);
+    __m512i i =
+        _mm512_maskz_cvt_roundps_epi32(some, q, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    i = _mm512_add_epi32(i, zero);
+    i = _mm512_maskz_min_epi32(some, _mm512_maskz_max_epi32(some, i, low), high);
+    _mm512_mask_cvtepi32_storeu_epi8(y + j, some, i);
+  }
+#else
+  for (size_t j = 0; j < cols; ++j) {
+    const uint32_t c = col_sum == nullptr ? 0 : uint32_t(col_sum[j]);
+    const uint32_t s = uint32_t(sum[j]) - t.a_zero * c + t.add;
+    y[j] = saturated(float(int32_t(s)) * t.ratio, t.zero, t.low);
+  }
+#endif
+}
+
 // One row block against one panel, zero points included, into C.
 void run_panel(const Int8Block& g, size_t row, size_t rows, size_t col, const int32_t* a,
                const int32_t* panel) {
@@ -144,6 +197,18 @@ void run_panel(const Int8Block& g, size_t row, size_t rows, size_t col, const in
   sum_products({quads_of(g.k), rows, width, reinterpret_cast<const uint8_t*>(a + rows),
                 reinterpret_cast<const int8_t*>(panel + width), sum},
                g.vnni);
+  if (const Requantize& to = g.requantize; to.y != nullptr) {
+    const uint32_t b_zero = uint32_t(zero_at(g.b_zero, 0, g.b_zero_add, 0));
+    for (size_t r = 0; r < rows; ++r) {
+      const uint32_t a_zero = uint32_t(zero_at(g.a_zero, g.a_zero_step, g.a_zero_add, row + r));
+      const uint32_t a_rest = uint32_t(a[r]) - uint32_t(g.k) * a_zero;
+      const uint32_t bias = to.bias == nullptr ? 0 : uint32_t(to.bias[row + r]);
+      requantize_row(
+          {a_zero, bias - b_zero * a_rest, to.ratio[row + r], to.zero, to.is_signed ? -128 : 0},
+          sum + r * kPanel, panel, cols, to.y + (row + r) * g.ldc + col);
+    }
+    return;
+  }
   uint32_t b_zero[kPanel];
   for (size_t j = 0; j < cols; ++j)
     b_zero[j] = uint32_t(zero_at(g.b_zero, g.b_zero_step, g.b_zero_add, col + j));
@@ -159,6 +224,11 @@ void run_panel(const Int8Block& g, size_t row, size_t rows, size_t col, const in
 }
 
 }  // namespace
+
+void int8_requantize(const int32_t* sums, size_t n, uint32_t add, float ratio, int32_t zero,
+                     bool is_signed, uint8_t* y) {
+  requantize_row({0, add, ratio, zero, is_signed ? -128 : 0}, sums, nullptr, n, y);
+}
 
 void int8_block(const Int8Block& g) {
   // Panels that fill about half a megabyte stay in the second-level cache while the rows pass over
@@ -190,36 +260,87 @@ void int8_block(const Int8Block& g) {
 
 namespace {
 
+#if defined(SDX_ISA_avx512)
+
+// Sixteen columns of `depth` rows, up to four, interleaved: out[4 * column + row]; the columns'
+// sums grow by them.
+using Sums = __m512i;
+[[gnu::always_inline]] inline void pack_quad(const uint8_t* rows, size_t step, size_t depth,
+                                             uint8_t flip, uint8_t* out, Sums& sum) {
+  const auto row = [&](size_t r) __attribute__((always_inline)) {
+    return r < depth ? _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows + r * step))
+                     : _mm_set1_epi8(char(flip));
+  };
+  __m512i v = _mm512_zextsi128_si512(row(0));
+  v = _mm512_inserti32x4(v, row(1), 1);
+  v = _mm512_inserti32x4(v, row(2), 2);
+  v = _mm512_inserti32x4(v, row(3), 3);
+  // Double words of the same columns come together, then their bytes change places.
+  const __m512i words = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  const __m512i bytes =
+      _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+  v = _mm512_shuffle_epi8(_mm512_maskz_permutexvar_epi32(0xffff, words, v), bytes);
+  v = _mm512_xor_si512(v, _mm512_set1_epi8(char(flip)));
+  _mm512_storeu_si512(out, v);
+  const __m512i pairs = _mm512_maddubs_epi16(_mm512_set1_epi8(1), v);
+  const __m512i quads = _mm512_madd_epi16(pairs, _mm512_set1_epi16(1));
+  sum = _mm512_add_epi32(sum, quads);
+}
+
+#else
+
 typedef uint8_t Bytes __attribute__((vector_size(16)));
 
-// Four rows of a whole panel, interleaved: out[4 * column + row]; the columns' sums grow by them.
-void pack_quad(const uint8_t* rows, size_t step, uint8_t flip, uint8_t* out, int32_t* sum) {
-  for (size_t r = 0; r < 4; ++r) {
-    for (size_t j = 0; j < kPanel; ++j) sum[j] += int8_t(rows[r * step + j] ^ flip);
-  }
+struct Sums {
+  int32_t column[16];
+};
+
+inline void pack_quad(const uint8_t* rows, size_t step, size_t depth, uint8_t flip, uint8_t* out,
+                      Sums& sum) {
   constexpr Bytes kLow = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
   constexpr Bytes kHigh = {8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
   constexpr Bytes kLowPairs = {0, 1, 16, 17, 2, 3, 18, 19, 4, 5, 20, 21, 6, 7, 22, 23};
   constexpr Bytes kHighPairs = {8, 9, 24, 25, 10, 11, 26, 27, 12, 13, 28, 29, 14, 15, 30, 31};
-  for (size_t j = 0; j < kPanel; j += 16, out += 64) {
-    Bytes r[4];
-    for (size_t i = 0; i < 4; ++i) {
-      std::memcpy(&r[i], rows + i * step + j, 16);
-      r[i] ^= flip;
-    }
-    const Bytes low01 = __builtin_shuffle(r[0], r[1], kLow),
-                high01 = __builtin_shuffle(r[0], r[1], kHigh);
-    const Bytes low23 = __builtin_shuffle(r[2], r[3], kLow),
-                high23 = __builtin_shuffle(r[2], r[3], kHigh);
-    const Bytes quads[4] = {__builtin_shuffle(low01, low23, kLowPairs),
-                            __builtin_shuffle(low01, low23, kHighPairs),
-                            __builtin_shuffle(high01, high23, kLowPairs),
-                            __builtin_shuffle(high01, high23, kHighPairs)};
-    std::memcpy(out, quads, sizeof quads);
+  Bytes r[4] = {};
+  for (size_t i = 0; i < depth; ++i) {
+    std::memcpy(&r[i], rows + i * step, 16);
+    r[i] ^= flip;
+    for (size_t j = 0; j < 16; ++j) sum.column[j] += int8_t(rows[i * step + j] ^ flip);
   }
+  const Bytes low01 = __builtin_shuffle(r[0], r[1], kLow),
+              high01 = __builtin_shuffle(r[0], r[1], kHigh);
+  const Bytes low23 = __builtin_shuffle(r[2], r[3], kLow),
+              high23 = __builtin_shuffle(r[2], r[3], kHigh);
+  const Bytes quads[4] = {
+      __builtin_shuffle(low01, low23, kLowPairs), __builtin_shuffle(low01, low23, kHighPairs),
+      __builtin_shuffle(high01, high23, kLowPairs), __builtin_shuffle(high01, high23, kHighPairs)};
+  std::memcpy(out, quads, sizeof quads);
 }
 
+#endif
+
 }  // namespace
+
+void int8_pack_steps(const uint8_t* rows, size_t step, bool is_signed, size_t k, size_t width,
+                     int32_t* sums, uint8_t* out) {
+  const uint8_t flip = is_signed ? 0 : 0x80;
+  // Stretches that the first level of cache holds, for a row is read once for each 16 columns.
+  constexpr size_t kStretch = 128;
+  for (size_t first = 0; first < k; first += kStretch) {
+    const size_t end = least(k, first + kStretch), whole = end / 4 * 4;
+    for (size_t j = 0; j < width; j += 16) {
+      Sums sum;
+      std::memcpy(&sum, sums + j, sizeof sum);
+      const uint8_t* in = rows + first * step + j;
+      uint8_t* to = out + first * width + 4 * j;
+      size_t i = first;
+      for (; i < whole; i += 4, in += 4 * step, to += 4 * width)
+        pack_quad(in, step, 4, flip, to, sum);
+      if (i < end) pack_quad(in, step, end - i, flip, to, sum);
+      std::memcpy(sums + j, &sum, sizeof sum);
+    }
+  }
+}
 
 void int8_pack_panel(const void* b, bool b_signed, size_t b_k, size_t b_col, size_t k, size_t cols,
                      int32_t* panel) {
@@ -228,12 +349,10 @@ void int8_pack_panel(const void* b, bool b_signed, size_t b_k, size_t b_col, siz
   const uint8_t flip = b_signed ? 0 : 0x80;
   int32_t sum[kPanel] = {};
   uint8_t* out = reinterpret_cast<uint8_t*>(panel + width);
-  for (size_t i = 0; i < k; i += 4, out += 4 * width) {
+  const bool whole = b_col == 1 && cols == kPanel;
+  if (whole) int8_pack_steps(in, b_k, b_signed, k, width, sum, out);
+  for (size_t i = 0; i < k && !whole; i += 4, out += 4 * width) {
     const size_t depth = least(4, k - i);
-    if (depth == 4 && b_col == 1 && cols == kPanel) {
-      pack_quad(in + i * b_k, b_k, flip, out, sum);
-      continue;
-    }
     std::memset(out, 0, 4 * width);
     for (size_t j = 0; j < cols; ++j) {
       for (size_t q = 0; q < depth; ++q) {

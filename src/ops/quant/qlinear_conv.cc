@@ -1,5 +1,4 @@
 // QLinearConv.
-#include "kernel/quant/quant.h"
 #include "ops/quant/quantised_conv.h"
 #include "ops/quant/saturate.h"
 #include "ops/random/noise.h"
@@ -84,39 +83,11 @@ std::shared_ptr<const void> pack(const QuantisedConv& a, const Call& call, Pool&
   return pack_conv_weights(a, call.in[0], call.in[3], call.out[0], pool);
 }
 
-struct Requantise {
-  const Args* args;
-  size_t channels, positions;
-  int32_t zero;
-};
-
-void take(void* context, const SumBlock& b) {
-  const auto& r = *static_cast<Requantise*>(context);
-  const Args& args = *r.args;
-  const View& y = args.out();
-  const auto requantize = SDX_PICK(requantize_32_8, args.isa);
-  for (size_t j = 0; j < b.channels; ++j) {
-    const size_t channel = b.channel + j;
-    const float ratio = ratio_of(args, channel);
-    const uint32_t bias = args.has(kBias) ? uint32_t(args.in(kBias).data<int32_t>()[channel]) : 0;
-    uint8_t* out = y.data<uint8_t>() + (b.n * r.channels + channel) * r.positions + b.position;
-    constexpr size_t kRun = 256;
-    int32_t sums[kRun];
-    for (size_t first = 0; first < b.positions; first += kRun) {
-      const size_t n = std::min(kRun, b.positions - first);
-      const int32_t* c = b.c + j * b.channel_step + first;
-      for (size_t i = 0; i < n; ++i) sums[i] = int32_t(uint32_t(c[i]) + bias);
-      requantize(sums, out + first, n, &ratio, 0, r.zero, y.type == DType::i8);
-    }
-  }
-}
-
 Status run(const QuantisedConv& a, Args& args) {
   SDX_TRY(check(args));
-  const View& y = args.out();
-  Requantise to{&args, size_t(y.dims[1]), y.count / size_t(y.dims[0] * y.dims[1]),
-                zero_of(args.in(kYZero))};
-  conv_sums({a, args, kInputs, take, &to}, *args.pool);
+  const SumsToBytes to_bytes{ratio_of, args.has(kBias) ? args.in(kBias).data<int32_t>() : nullptr,
+                             zero_of(args.in(kYZero))};
+  conv_sums(a, args, kInputs, &to_bytes, *args.pool);
   return ok();
 }
 

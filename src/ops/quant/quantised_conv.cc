@@ -38,14 +38,13 @@ ConvShape conv_shape(const QuantisedConv& a, const Fact& x, const Fact& w, const
                     w_dims);
 }
 
-// Scratch memory: zero points of w, sums, what conv_int8 needs and, for weights that only the run
+// Scratch memory: zero points of w, ratios, what conv_int8 needs and, for weights that only the run
 // knows, their packed form.
 struct Layout {
-  size_t sums, kernel, packed, total;
+  size_t ratios, kernel, packed, total;
   Layout(const ConvShape& s, bool constant, int threads) {
-    sums = aligned(s.out_channels * sizeof(int32_t));
-    kernel =
-        sums + aligned(s.batch * s.out_channels * s.out[0] * s.out[1] * s.out[2] * sizeof(int32_t));
+    ratios = aligned(s.out_channels * sizeof(int32_t));
+    kernel = ratios + aligned(s.out_channels * sizeof(float));
     packed = kernel + aligned(conv_int8_scratch_bytes(s, threads));
     total = packed + (constant ? 0 : conv_int8_packed_size(s) * sizeof(int32_t));
   }
@@ -118,45 +117,42 @@ size_t conv_sums_scratch(const QuantisedConv& a, const Fact& x, const Fact& w, c
   return Layout(conv_shape(a, x, w, y), w.value != nullptr, threads).total;
 }
 
-void conv_sums(const ConvSums& r, Pool& pool) {
-  const View &x = r.args.in(r.in.x), &w = r.args.in(r.in.w), &y = r.args.out();
+void conv_sums(const QuantisedConv& a, const Args& args, const ConvInputs& in,
+               const SumsToBytes* to_bytes, Pool& pool) {
+  const View &x = args.in(in.x), &w = args.in(in.w), &y = args.out();
   const WindowAxes axes =
-      resolve(r.a.window, x.dims.subspan(2), y.dims.subspan(2), w.dims.subspan(2));
-  const ConvShape s = conv_shape(r.a, axes, x.dims, w.dims);
-  const Layout layout(s, r.args.packed != nullptr, pool.threads());
-  const std::span<std::byte> room = r.args.scratch;
+      resolve(a.window, x.dims.subspan(2), y.dims.subspan(2), w.dims.subspan(2));
+  const ConvShape s = conv_shape(a, axes, x.dims, w.dims);
+  const Layout layout(s, args.packed != nullptr, pool.threads());
+  const std::span<std::byte> room = args.scratch;
   ConvInt8Args c;
   c.shape = s;
   c.x = x.raw;
   c.x_signed = x.type == DType::i8;
-  if (r.args.has(r.in.x_zero)) c.x_zero = int_value(r.args.in(r.in.x_zero), 0);
+  if (args.has(in.x_zero)) c.x_zero = int_value(args.in(in.x_zero), 0);
   c.w_signed = w.type == DType::i8;
-  c.weights = static_cast<const int32_t*>(r.args.packed);
+  c.weights = static_cast<const int32_t*>(args.packed);
   if (c.weights == nullptr) {
     auto* packed = reinterpret_cast<int32_t*>(room.data() + layout.packed);
     conv_int8_pack_weights(s, w.raw, c.w_signed, packed, pool);
     c.weights = packed;
   }
-  if (r.args.has(r.in.w_zero)) {
-    const View& zero = r.args.in(r.in.w_zero);
+  if (args.has(in.w_zero)) {
+    const View& zero = args.in(in.w_zero);
     auto* zeros = reinterpret_cast<int32_t*>(room.data());
     for (size_t o = 0; o < zero.count; ++o) zeros[o] = int_value(zero, o);
     c.w_zero = zeros;
     c.w_zero_step = zero.count > 1 ? 1 : 0;
   }
-  c.y = reinterpret_cast<int32_t*>(room.data() + layout.sums);
+  if (to_bytes == nullptr) {
+    c.y = y.data<int32_t>();
+  } else {
+    auto* ratio = reinterpret_cast<float*>(room.data() + layout.ratios);
+    for (size_t o = 0; o < s.out_channels; ++o) ratio[o] = to_bytes->ratio(args, o);
+    c.requantize = {ratio, to_bytes->bias, to_bytes->zero, y.type == DType::i8,
+                    static_cast<uint8_t*>(y.raw)};
+  }
   c.scratch = room.data() + layout.kernel;
-  struct Context {
-    const ConvSums* run;
-    size_t channels;
-  } context{&r, s.out_channels};
-  c.epilogue.ctx = &context;
-  c.epilogue.fn = [](void* to, int32_t* sums, size_t ldc, size_t row, size_t col, size_t rows,
-                     size_t cols) {
-    const auto& at = *static_cast<Context*>(to);
-    at.run->take(at.run->context,
-                 {sums, ldc, row / at.channels, row % at.channels, col, rows, cols});
-  };
   conv_int8(c, pool);
 }
 

@@ -66,19 +66,14 @@ std::shared_ptr<const void> pack_conv_weights(const QuantisedConv&, const Fact& 
 size_t conv_sums_scratch(const QuantisedConv&, const Fact& x, const Fact& w, const Fact& y,
                          int threads);
 
-// Takes sums as they become final, a block at a time, from any thread: c[j * channel_step + i]
-// belongs to batch n, output channel `channel` + j, position `position` + i.
-struct SumBlock {
-  const int32_t* c;
-  size_t channel_step, n, channel, position, channels, positions;
+// How sums become bytes: saturate(nearest(float(sum + bias[channel]) * ratio(args, channel)) +
+// zero).
+struct SumsToBytes {
+  float (*ratio)(const Args&, size_t channel);
+  const int32_t* bias;  // or null
+  int32_t zero;
 };
-struct ConvSums {
-  const QuantisedConv& a;
-  const Args& args;
-  ConvInputs in;
-  void (*take)(void* context, const SumBlock&);
-  void* context;
-};
-void conv_sums(const ConvSums&, Pool&);
+// Writes the output: sums, or bytes made of them.
+void conv_sums(const QuantisedConv&, const Args&, const ConvInputs&, const SumsToBytes*, Pool&);
 
 }  // namespace sdx::ops
