@@ -1,80 +1,201 @@
-// BMP: uncompressed, of 1, 4, 8, 16, 24 and 32 bits a pixel.
+// BMP: Windows and OS/2 headers, 1 to 32 bits, palettes, bit fields and run lengths; no
+// transparency.
+#include <algorithm>
+#include <array>
 #include <bit>
+#include <cstring>
 
 #include "ops/image/decode.h"
 
 namespace sdx::image {
 namespace {
 
-class Reader {
- public:
-  explicit Reader(Bytes bytes) : bytes_(bytes) {}
-  // Little-endian; 0 behind the end, which `ok` tells.
-  uint32_t get(size_t at, size_t size) {
-    if (at > bytes_.size() || size > bytes_.size() - at) {
-      ok = false;
-      return 0;
-    }
-    uint32_t value = 0;
-    for (size_t i = size; i-- > 0;) value = value << 8 | bytes_[at + i];
-    return value;
-  }
-  bool ok = true;
+constexpr std::string_view kName = "BMP";
 
- private:
-  Bytes bytes_;
+enum Compression : uint32_t { kNone = 0, kRuns8 = 1, kRuns4 = 2, kFields = 3, kAlphaFields = 6 };
+
+struct Colour {
+  uint8_t r = 0, g = 0, b = 0;
 };
 
-// The bits of `mask` in a pixel, scaled to 0 .. 255.
-uint8_t channel(uint32_t pixel, uint32_t mask) {
-  if (mask == 0) return 0;
-  const int shift = std::countr_zero(mask);
-  const uint64_t most = mask >> shift, value = (pixel & mask) >> shift;
-  return uint8_t((value * 255 + most / 2) / most);
+// One colour's bits in a pixel of 16 or 32.
+struct Field {
+  uint32_t mask = 0;
+  uint8_t of(uint32_t pixel) const {
+    if (mask == 0) return 0;
+    const int low = std::countr_zero(mask);
+    return uint8_t(uint64_t{(pixel & mask) >> low} * 255 / (mask >> low));
+  }
+};
+
+struct Header {
+  uint64_t width = 0, height = 0;
+  bool top_down = false;
+  unsigned bits = 0;
+  uint32_t compression = kNone;
+  size_t data = 0;  // where the pixels start
+  Field r, g, b;
+  std::array<Colour, 256> palette{};  // what the file leaves out is black
+
+  size_t y_of(size_t row) const { return top_down ? row : height - 1 - row; }
+};
+
+// Little-endian; 0 behind the end.
+uint32_t number(Encoded file, size_t at, size_t bytes) {
+  uint32_t value = 0;
+  for (size_t i = 0; i < bytes && at + i < file.size(); ++i) {
+    value |= uint32_t(file[at + i]) << (8 * i);
+  }
+  return value;
+}
+
+void read_palette(Encoded file, size_t at, size_t entry, size_t count, Header& header) {
+  for (size_t i = 0; i < std::min<size_t>(count, header.palette.size()); ++i, at += entry) {
+    if (at + 3 > std::min(file.size(), header.data)) return;
+    header.palette[i] = {uint8_t(file[at + 2]), uint8_t(file[at + 1]), uint8_t(file[at])};
+  }
+}
+
+Status read_fields(Encoded file, Header& header) {
+  header.r.mask = header.bits == 16 ? 0x7c00 : 0xff0000;
+  header.g.mask = header.bits == 16 ? 0x03e0 : 0x00ff00;
+  header.b.mask = header.bits == 16 ? 0x001f : 0x0000ff;
+  if (header.compression == kNone) return ok();
+  Field* const fields[] = {&header.r, &header.g, &header.b};
+  for (size_t i = 0; i < 3; ++i) {
+    const uint32_t mask = number(file, 54 + 4 * i, 4);
+    fields[i]->mask = mask;
+    if (mask != 0 && !std::has_single_bit(uint64_t{mask >> std::countr_zero(mask)} + 1)) {
+      return broken(kName, fmt::format("bit field {:#x} has holes", mask));
+    }
+  }
+  return ok();
+}
+
+Result<Header> read_header(Encoded file) {
+  if (file.size() < 26) return broken(kName, "the data ends early");
+  Header header;
+  header.data = number(file, 10, 4);
+  const size_t size = number(file, 14, 4);
+  const bool core = size == 12;
+  if (!core && (size < 40 || size > 256)) {
+    return broken(kName, fmt::format("unknown header of {} bytes", size));
+  }
+  if (file.size() < 14 + size) return broken(kName, "the data ends early");
+  const int64_t height = core ? int64_t{number(file, 20, 2)} : int32_t(number(file, 22, 4));
+  const int64_t width = core ? int64_t{number(file, 18, 2)} : int32_t(number(file, 18, 4));
+  if (width <= 0 || height == 0) {
+    return broken(kName, fmt::format("{} x {} pixels", width, height));
+  }
+  header.width = uint64_t(width);
+  header.height = uint64_t(height < 0 ? -height : height);
+  header.top_down = height < 0;
+  header.bits = number(file, core ? 24 : 28, 2);
+  header.compression = core ? uint32_t{kNone} : number(file, 30, 4);
+  if (header.data > file.size()) return broken(kName, "the data ends early");
+
+  const unsigned bits = header.bits;
+  const bool plain = bits == 1 || bits == 4 || bits == 8 || bits == 16 || bits == 24 || bits == 32;
+  const bool fields = header.compression == kFields || header.compression == kAlphaFields;
+  if (!(header.compression == kNone && plain) && !(header.compression == kRuns8 && bits == 8) &&
+      !(header.compression == kRuns4 && bits == 4) && !(fields && (bits == 16 || bits == 32))) {
+    return broken(kName, fmt::format("{} bits per pixel with compression {} are not supported",
+                                     bits, header.compression));
+  }
+  if (bits <= 8) {
+    const size_t used = core ? 0 : number(file, 46, 4);
+    read_palette(file, 14 + size, core ? 3 : 4, used == 0 ? size_t{1} << bits : used, header);
+  } else {
+    SDX_TRY(read_fields(file, header));
+  }
+  return header;
+}
+
+void put(uint8_t* row, size_t x, Colour colour) {
+  row[3 * x] = colour.r;
+  row[3 * x + 1] = colour.g;
+  row[3 * x + 2] = colour.b;
+}
+
+void plain_row(const Header& header, Encoded in, uint8_t* out) {
+  const unsigned bits = header.bits;
+  for (size_t x = 0; x < header.width; ++x) {
+    if (bits <= 8) {
+      const size_t bit = x * bits;
+      const unsigned index = unsigned(in[bit / 8]) >> (8 - bits - bit % 8) & ((1u << bits) - 1);
+      put(out, x, header.palette[index]);
+    } else if (bits == 24) {
+      put(out, x, {uint8_t(in[3 * x + 2]), uint8_t(in[3 * x + 1]), uint8_t(in[3 * x])});
+    } else {
+      const uint32_t pixel = number(in, x * bits / 8, bits / 8);
+      put(out, x, {header.r.of(pixel), header.g.of(pixel), header.b.of(pixel)});
+    }
+  }
+}
+
+// Pairs (count, index or two of 4 bits); (0, n > 2) begins n literal ones, padded to 16 bits; (0,
+// 0) ends a row, (0, 1) the picture, (0, 2) moves right and up. What is never written has the
+// palette's first colour, what leaves the picture is dropped.
+Status runs(const Header& header, Encoded in, Picture& picture) {
+  for (size_t i = 0; i < picture.width * picture.height; ++i) {
+    put(picture.pixels.get(), i, header.palette[0]);
+  }
+  const bool nibbles = header.bits == 4;
+  size_t x = 0, row = 0, at = 0;
+  const auto write = [&](unsigned index) {
+    if (x < header.width) put(picture.row(header.y_of(row)), x, header.palette[index]);
+    ++x;
+  };
+  while (row < header.height) {
+    if (at + 2 > in.size()) return broken(kName, "the data ends early");
+    const unsigned count = unsigned(in[at]), second = unsigned(in[at + 1]);
+    at += 2;
+    if (count > 0) {
+      for (unsigned i = 0; i < count; ++i) {
+        write(!nibbles ? second : i % 2 == 0 ? second >> 4 : second & 15);
+      }
+    } else if (second == 0) {
+      x = 0;
+      ++row;
+    } else if (second == 1) {
+      return ok();
+    } else if (second == 2) {
+      if (at + 2 > in.size()) return broken(kName, "the data ends early");
+      x += size_t(in[at]);
+      row += size_t(in[at + 1]);
+      at += 2;
+    } else {
+      const size_t bytes = nibbles ? (second + 1) / 2 : second;
+      if (at + bytes > in.size()) return broken(kName, "the data ends early");
+      for (size_t i = 0; i < second; ++i) {
+        const unsigned byte = unsigned(in[at + (nibbles ? i / 2 : i)]);
+        write(!nibbles ? byte : i % 2 == 0 ? byte >> 4 : byte & 15);
+      }
+      at += bytes + bytes % 2;
+    }
+  }
+  return ok();
 }
 
 }  // namespace
 
-Decoded decode_bmp(Bytes bytes) {
-  Reader in(bytes);
-  const size_t data = in.get(10, 4), header = in.get(14, 4);
-  const bool old = header == 12;
-  if (!old && header < 40) return std::nullopt;
-  const int64_t width = old ? in.get(18, 2) : int32_t(in.get(18, 4));
-  const int64_t signed_height = old ? in.get(20, 2) : int32_t(in.get(22, 4));
-  const int64_t height = signed_height < 0 ? -signed_height : signed_height;  // negative: top down
-  const size_t bits = in.get(old ? 24 : 28, 2);
-  const uint32_t compression = old ? 0 : in.get(30, 4);
-  const bool masked = compression == 3 && (bits == 16 || bits == 32);
-  const bool known = bits == 1 || bits == 4 || bits == 8 || bits == 16 || bits == 24 || bits == 32;
-  if (!in.ok || !known || (compression != 0 && !masked)) return std::nullopt;
-  uint32_t masks[3] = {0xff0000, 0xff00, 0xff};
-  if (bits == 16) masks[0] = 0x7c00, masks[1] = 0x3e0, masks[2] = 0x1f;
-  for (size_t c = 0; masked && c < 3; ++c) masks[c] = in.get(54 + 4 * c, 4);
-
-  Decoded image = blank(height, width);
-  const size_t stride = (size_t(width) * bits + 31) / 32 * 4;
-  if (!image || data > bytes.size() || stride * size_t(height) > bytes.size() - data) {
-    return std::nullopt;
+Result<Picture> decode_bmp(Encoded file) {
+  SDX_ASSIGN(const Header header, read_header(file));
+  const Encoded data = file.subspan(header.data);
+  const bool packed = header.compression == kRuns8 || header.compression == kRuns4;
+  const uint64_t bytes = (header.width * header.bits + 7) / 8, stride = (bytes + 3) / 4 * 4;
+  if (!packed && (data.size() < bytes || (data.size() - bytes) / stride < header.height - 1)) {
+    return broken(kName, "the data ends early");
   }
-  const size_t entry = old ? 3 : 4, palette = 14 + header;
-  for (int64_t y = 0; y < height; ++y) {
-    const size_t row = data + size_t(signed_height < 0 ? y : height - 1 - y) * stride;
-    for (int64_t x = 0; x < width; ++x) {
-      uint8_t* rgb = image->rgb.data() + (y * width + x) * 3;
-      const size_t bit = size_t(x) * bits;
-      if (bits <= 8) {
-        const uint32_t byte = in.get(row + bit / 8, 1);
-        const uint32_t index = byte >> (8 - bits - bit % 8) & ((1u << bits) - 1);
-        for (size_t c = 0; c < 3; ++c) rgb[c] = uint8_t(in.get(palette + index * entry + 2 - c, 1));
-      } else {
-        const uint32_t pixel = in.get(row + bit / 8, bits / 8);
-        for (size_t c = 0; c < 3; ++c) rgb[c] = channel(pixel, masks[c]);
-      }
-    }
+  SDX_ASSIGN(Picture picture, make_picture(kName, header.width, header.height, 3));
+  if (packed) {
+    SDX_TRY(runs(header, data, picture));
+    return picture;
   }
-  if (!in.ok) return std::nullopt;
-  return image;
+  for (size_t row = 0; row < header.height; ++row) {
+    plain_row(header, data.subspan(row * stride, bytes), picture.row(header.y_of(row)));
+  }
+  return picture;
 }
 
 }  // namespace sdx::image

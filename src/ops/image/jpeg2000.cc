@@ -1,114 +1,158 @@
-// JPEG 2000 through OpenJPEG: greys and colours, in RGB or its own luma and chroma.
+// JPEG 2000 through OpenJPEG, as a JP2 file or a bare code stream; transparency is dropped.
 #ifdef SDX_WITH_JPEG2000
 #include <openjpeg.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <memory>
 
 #include "ops/image/decode.h"
 
 namespace sdx::image {
 namespace {
 
-struct Memory {
-  Bytes bytes;
+constexpr std::string_view kName = "JPEG 2000";
+
+template <auto kDestroy>
+struct With {
+  template <class T>
+  void operator()(T* it) const {
+    kDestroy(it);
+  }
+};
+using Stream = std::unique_ptr<opj_stream_t, With<opj_stream_destroy>>;
+using Codec = std::unique_ptr<opj_codec_t, With<opj_destroy_codec>>;
+using Image = std::unique_ptr<opj_image_t, With<opj_image_destroy>>;
+
+struct File {
+  Encoded bytes;
   size_t at = 0;
 };
 
-OPJ_SIZE_T read(void* to, OPJ_SIZE_T count, void* user) {
-  auto& m = *static_cast<Memory*>(user);
-  const size_t n = std::min<size_t>(count, m.bytes.size() - m.at);
-  if (n == 0) return OPJ_SIZE_T(-1);
-  std::memcpy(to, m.bytes.data() + m.at, n);
-  m.at += n;
-  return n;
+OPJ_SIZE_T read_bytes(void* into, OPJ_SIZE_T count, void* user) {
+  File& file = *static_cast<File*>(user);
+  if (file.at >= file.bytes.size()) return OPJ_SIZE_T(-1);
+  const size_t got = std::min(count, file.bytes.size() - file.at);
+  std::memcpy(into, file.bytes.data() + file.at, got);
+  file.at += got;
+  return got;
 }
 OPJ_BOOL seek(OPJ_OFF_T to, void* user) {
-  auto& m = *static_cast<Memory*>(user);
-  if (to < 0 || uint64_t(to) > m.bytes.size()) return OPJ_FALSE;
-  m.at = size_t(to);
+  File& file = *static_cast<File*>(user);
+  if (to < 0 || uint64_t(to) > file.bytes.size()) return OPJ_FALSE;
+  file.at = size_t(to);
   return OPJ_TRUE;
 }
-OPJ_OFF_T skip(OPJ_OFF_T by, void* user) {
-  auto& m = *static_cast<Memory*>(user);
-  return seek(OPJ_OFF_T(m.at) + by, user) == OPJ_TRUE ? by : -1;
+OPJ_OFF_T skip(OPJ_OFF_T count, void* user) {
+  File& file = *static_cast<File*>(user);
+  return seek(OPJ_OFF_T(file.at) + count, user) ? count : -1;
 }
 
-// Codec and stream are both void to OpenJPEG.
-struct FreeCodec {
-  void operator()(opj_codec_t* codec) const { opj_destroy_codec(codec); }
-};
-struct FreeStream {
-  void operator()(opj_stream_t* stream) const { opj_stream_destroy(stream); }
-};
-struct FreeImage {
-  void operator()(opj_image_t* image) const { opj_image_destroy(image); }
-};
+// The first error is the cause, later ones its consequences. Messages end with a line break.
+void note(const char* message, void* user) {
+  Reason& reason = *static_cast<Reason*>(user);
+  std::string_view text(message);
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  if (reason.text[0] == 0) reason.set(text);
+}
+void ignore(const char*, void*) {}
 
-// A sample as 8 bits.
-int scaled(const opj_image_comp_t& component, size_t i) {
-  const int value = component.data[i] + (component.sgnd != 0 ? 1 << (component.prec - 1) : 0);
-  const int narrow = component.prec > 8 ? value >> (component.prec - 8)
-                                        : value * 255 / ((1 << component.prec) - 1);
-  return std::clamp(narrow, 0, 255);
+// One component's sample that covers the pixel (x, y) of the picture, as 8 bits.
+int sample(const opj_image_t& image, const opj_image_comp_t& plane, size_t x, size_t y) {
+  const auto index = [](size_t at, size_t step, size_t first, size_t count) {
+    return std::min(at / step - std::min(at / step, first), count - 1);
+  };
+  const size_t px = index(image.x0 + x, plane.dx, plane.x0, plane.w);
+  const size_t py = index(image.y0 + y, plane.dy, plane.y0, plane.h);
+  const int64_t value =
+      int64_t(plane.data[py * plane.w + px]) + (plane.sgnd ? int64_t{1} << (plane.prec - 1) : 0);
+  const int64_t wide = plane.prec > 8 ? value >> (plane.prec - 8) : value << (8 - plane.prec);
+  return int(std::clamp<int64_t>(wide, 0, 255));
 }
 
-bool usable(const opj_image_t& image) {
-  if (image.numcomps < 1) return false;
-  for (size_t c = 0; c < std::min<size_t>(image.numcomps, 3); ++c) {
-    const opj_image_comp_t& component = image.comps[c];
-    if (component.data == nullptr || component.prec < 1 || component.prec > 16 ||
-        component.w != image.comps[0].w || component.h != image.comps[0].h) {
-      return false;
+// JFIF's conversion in 16-bit fixed point, rounded.
+void ycc_to_rgb(uint8_t* pixel) {
+  const int y = pixel[0], b = pixel[1] - 128, r = pixel[2] - 128;
+  const auto clip = [](int value) { return uint8_t(std::clamp(value, 0, 255)); };
+  pixel[0] = clip(y + ((91881 * r + 32768) >> 16));
+  pixel[1] = clip(y + ((-22554 * b - 46802 * r + 32768) >> 16));
+  pixel[2] = clip(y + ((116130 * b + 32768) >> 16));
+}
+
+Status check(const opj_image_t& image) {
+  const uint64_t width = image.x1 - uint64_t{image.x0}, height = image.y1 - uint64_t{image.y0};
+  if (image.x1 <= image.x0 || image.y1 <= image.y0) return broken(kName, "it has no pixels");
+  // Every component is decoded to 32 bits, wanted or not.
+  if (image.numcomps == 0 || width > kMostPixels / image.numcomps / height) {
+    return broken(kName, fmt::format("{} x {} pixels of {} components, more than {} samples", width,
+                                     height, image.numcomps, kMostPixels));
+  }
+  for (uint32_t c = 0; c < image.numcomps; ++c) {
+    const opj_image_comp_t& plane = image.comps[c];
+    if (plane.prec == 0 || plane.prec > 31 || plane.dx == 0 || plane.dy == 0) {
+      return broken(kName, fmt::format("component {} has {} bits and a step of {} x {}", c,
+                                       plane.prec, plane.dx, plane.dy));
     }
   }
-  return true;
+  return ok();
+}
+
+Result<Image> decode(Encoded bytes) {
+  const bool bare = bytes.size() > 0 && bytes[0] == std::byte{0xff};
+  File file{bytes};
+  Reason reason;
+  const Stream stream(opj_stream_create(1 << 16, OPJ_TRUE));
+  const Codec codec(opj_create_decompress(bare ? OPJ_CODEC_J2K : OPJ_CODEC_JP2));
+  if (stream == nullptr || codec == nullptr) return broken(kName, "not enough memory");
+  opj_stream_set_read_function(stream.get(), read_bytes);
+  opj_stream_set_seek_function(stream.get(), seek);
+  opj_stream_set_skip_function(stream.get(), skip);
+  opj_stream_set_user_data(stream.get(), &file, nullptr);
+  opj_stream_set_user_data_length(stream.get(), bytes.size());
+  opj_set_error_handler(codec.get(), note, &reason);
+  opj_set_warning_handler(codec.get(), ignore, nullptr);
+  opj_set_info_handler(codec.get(), ignore, nullptr);
+  opj_dparameters_t parameters;
+  opj_set_default_decoder_parameters(&parameters);
+  opj_image_t* made = nullptr;
+  const bool header = opj_setup_decoder(codec.get(), &parameters) &&
+                      opj_decoder_set_strict_mode(codec.get(), OPJ_TRUE) &&
+                      opj_read_header(stream.get(), codec.get(), &made);
+  Image image(made);
+  if (!header || image == nullptr) return broken(kName, reason.or_else("bad header"));
+  SDX_TRY(check(*image));
+  if (!opj_decode(codec.get(), stream.get(), image.get())) {
+    return broken(kName, reason.or_else("bad data"));
+  }
+  if (!opj_end_decompress(codec.get(), stream.get())) {
+    return broken(kName, reason.or_else("the data ends early"));
+  }
+  SDX_TRY(check(*image));  // a palette makes components of its own
+  return image;
 }
 
 }  // namespace
 
-Decoded decode_jpeg2000(Bytes bytes) {
-  Memory memory{bytes};
-  const bool raw = bytes[0] == 0xff;
-  const std::unique_ptr<opj_codec_t, FreeCodec> codec(
-      opj_create_decompress(raw ? OPJ_CODEC_J2K : OPJ_CODEC_JP2));
-  const std::unique_ptr<opj_stream_t, FreeStream> stream(opj_stream_default_create(OPJ_TRUE));
-  opj_stream_set_user_data(stream.get(), &memory, nullptr);
-  opj_stream_set_user_data_length(stream.get(), bytes.size());
-  opj_stream_set_read_function(stream.get(), read);
-  opj_stream_set_seek_function(stream.get(), seek);
-  opj_stream_set_skip_function(stream.get(), skip);
-  opj_dparameters_t parameters;
-  opj_set_default_decoder_parameters(&parameters);
-  opj_image_t* header = nullptr;
-  if (opj_setup_decoder(codec.get(), &parameters) == OPJ_FALSE ||
-      opj_read_header(stream.get(), codec.get(), &header) == OPJ_FALSE) {
-    return std::nullopt;
-  }
-  const std::unique_ptr<opj_image_t, FreeImage> source(header);
-  Decoded image = blank(int64_t(header->y1) - header->y0, int64_t(header->x1) - header->x0);
-  if (!image || opj_decode(codec.get(), stream.get(), header) == OPJ_FALSE || !usable(*header) ||
-      header->comps[0].w != uint64_t(image->width) ||
-      header->comps[0].h != uint64_t(image->height)) {
-    return std::nullopt;
-  }
-  const bool colour = header->numcomps >= 3, luma = header->color_space == OPJ_CLRSPC_SYCC;
-  for (size_t i = 0; i < size_t(image->width * image->height); ++i) {
-    uint8_t* rgb = image->rgb.data() + 3 * i;
-    int value[3];
-    for (size_t c = 0; c < 3; ++c) value[c] = scaled(header->comps[colour ? c : 0], i);
-    if (colour && luma) {
-      const double y = value[0], cb = value[1] - 128, cr = value[2] - 128;
-      const double mixed[3] = {y + 1.402 * cr, y - 0.344136 * cb - 0.714136 * cr, y + 1.772 * cb};
-      for (size_t c = 0; c < 3; ++c) {
-        value[c] = int(std::clamp(std::nearbyint(mixed[c]), 0.0, 255.0));
-      }
+Result<Picture> decode_jpeg2000(Encoded bytes) {
+  SDX_ASSIGN(const Image image, decode(bytes));
+  const size_t channels = image->numcomps >= 3 ? 3 : 1;
+  for (size_t c = 0; c < channels; ++c) {
+    const opj_image_comp_t& plane = image->comps[c];
+    if (plane.data == nullptr || plane.w == 0 || plane.h == 0) {
+      return broken(kName, fmt::format("component {} has no samples", c));
     }
-    for (size_t c = 0; c < 3; ++c) rgb[c] = uint8_t(value[c]);
   }
-  return image;
+  SDX_ASSIGN(Picture picture,
+             make_picture(kName, image->x1 - image->x0, image->y1 - image->y0, channels));
+  const bool ycc = channels == 3 && image->color_space == OPJ_CLRSPC_SYCC;
+  for (size_t y = 0; y < picture.height; ++y) {
+    for (size_t x = 0; x < picture.width; ++x) {
+      uint8_t* pixel = picture.row(y) + x * channels;
+      for (size_t c = 0; c < channels; ++c)
+        pixel[c] = uint8_t(sample(*image, image->comps[c], x, y));
+      if (ycc) ycc_to_rgb(pixel);
+    }
+  }
+  return picture;
 }
 
 }  // namespace sdx::image

@@ -1,81 +1,126 @@
-// The portable formats P1 to P6: bits, greys and colours, as text and as bytes.
+// PBM, PGM and PPM, as text (P1, P2, P3) and binary (P4, P5, P6).
+#include <algorithm>
+
 #include "ops/image/decode.h"
 
 namespace sdx::image {
 namespace {
 
-class Tokens {
+constexpr std::string_view kName = "PNM";
+
+class Reader {
  public:
-  explicit Tokens(Bytes bytes) : bytes_(bytes) {}
-  // The next number of the text; -1 if there is none. Comments go from # to the end of the line.
-  int64_t number() {
-    skip();
-    int64_t value = -1;
-    for (; at < bytes_.size() && bytes_[at] >= '0' && bytes_[at] <= '9'; ++at) {
-      value = (value < 0 ? 0 : value) * 10 + (bytes_[at] - '0');
-      if (value > kMostPixels) return -1;
+  explicit Reader(Encoded bytes) : bytes_(bytes) {}
+
+  size_t left() const { return bytes_.size() - at_; }
+  uint8_t next() { return uint8_t(bytes_[at_++]); }  // with left() > 0
+
+  // White space, and comments from # to the end of the line.
+  void skip_space() {
+    for (bool comment = false; left() > 0; ++at_) {
+      const char c = char(bytes_[at_]);
+      comment = comment ? c != '\n' && c != '\r' : c == '#';
+      if (!comment && !is_space(c)) return;
+    }
+  }
+  void skip_one() { at_ += left() > 0 && is_space(char(bytes_[at_])); }
+
+  // A decimal number after space.
+  Result<uint64_t> number(uint64_t most) {
+    skip_space();
+    if (left() == 0) return broken(kName, "the data ends early");
+    if (!is_digit()) return broken(kName, fmt::format("byte {} is no digit", at_));
+    uint64_t value = 0;
+    while (left() > 0 && is_digit()) {
+      value = value * 10 + uint64_t(next() - '0');
+      if (value > most) return broken(kName, fmt::format("a number exceeds {}", most));
     }
     return value;
   }
-  // One bit of a P1 file, which need not be apart from the next.
-  int64_t digit() {
-    skip();
-    if (at == bytes_.size() || (bytes_[at] != '0' && bytes_[at] != '1')) return -1;
-    return bytes_[at++] - '0';
-  }
-  size_t at = 2;
 
  private:
-  void skip() {
-    for (; at < bytes_.size(); ++at) {
-      const uint8_t c = bytes_[at];
-      if (c == '#') {
-        while (at < bytes_.size() && bytes_[at] != '\n') ++at;
-        if (at == bytes_.size()) return;
-      } else if (c != ' ' && (c < 9 || c > 13)) {
-        return;
-      }
+  static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+  bool is_digit() const { return bytes_[at_] >= std::byte{'0'} && bytes_[at_] <= std::byte{'9'}; }
+
+  Encoded bytes_;
+  size_t at_ = 0;
+};
+
+uint8_t scaled(uint64_t value, uint64_t most) {
+  return uint8_t((std::min(value, most) * 255 + most / 2) / most);
+}
+
+// In bitmaps 1 is black.
+Status text_bits(Reader& in, Picture& picture) {
+  for (size_t i = 0; i < picture.width * picture.height; ++i) {
+    in.skip_space();
+    if (in.left() == 0) return broken(kName, "the data ends early");
+    const uint8_t digit = in.next();
+    if (digit != '0' && digit != '1') return broken(kName, "a bitmap holds more than 0 and 1");
+    picture.pixels[i] = digit == '1' ? 0 : 255;
+  }
+  return ok();
+}
+
+void packed_bits(Reader& in, Picture& picture) {
+  for (size_t y = 0; y < picture.height; ++y) {
+    uint8_t byte = 0;
+    for (size_t x = 0; x < picture.width; ++x) {
+      if (x % 8 == 0) byte = in.next();
+      picture.row(y)[x] = (byte >> (7 - x % 8) & 1) != 0 ? 0 : 255;
     }
   }
-  Bytes bytes_;
-};
+}
+
+Status samples(Reader& in, Picture& picture, uint64_t most, bool text) {
+  const size_t count = picture.stride() * picture.height;
+  for (size_t i = 0; i < count; ++i) {
+    uint64_t value;
+    if (text) {
+      SDX_ASSIGN(value, in.number(65535));
+    } else {
+      value = in.next();
+      if (most > 255) value = value << 8 | in.next();
+    }
+    picture.pixels[i] = scaled(value, most);
+  }
+  return ok();
+}
 
 }  // namespace
 
-Decoded decode_pnm(Bytes bytes) {
-  const int kind = bytes[1] - '0';
-  const bool bits = kind == 1 || kind == 4, colour = kind == 3 || kind == 6, text = kind <= 3;
-  Tokens in(bytes);
-  const int64_t width = in.number(), height = in.number(), most = bits ? 1 : in.number();
-  if (most < 1 || most > 65535) return std::nullopt;
-  Decoded image = blank(height, width);
-  if (!image) return std::nullopt;
-  size_t at = in.at + 1;  // one blank ends the header
-  const size_t channels = colour ? 3 : 1, size = most > 255 ? 2 : 1;
-  const auto sample = [&](int64_t x) -> int64_t {
-    if (text) return bits ? in.digit() : in.number();
-    if (bits) {
-      const size_t byte = at + size_t(x) / 8;
-      return byte < bytes.size() ? bytes[byte] >> (7 - x % 8) & 1 : -1;
-    }
-    if (at + size > bytes.size()) return -1;
-    const int64_t value = size == 2 ? bytes[at] << 8 | bytes[at + 1] : bytes[at];
-    at += size;
-    return value;
-  };
-  for (int64_t y = 0; y < height; ++y) {
-    for (int64_t x = 0; x < width; ++x) {
-      uint8_t* rgb = image->rgb.data() + (y * width + x) * 3;
-      for (size_t c = 0; c < channels; ++c) {
-        const int64_t value = sample(x);
-        if (value < 0 || value > most) return std::nullopt;
-        rgb[c] = uint8_t(bits ? (value != 0 ? 0 : 255) : (value * 255 + most / 2) / most);
-      }
-      if (!colour) rgb[1] = rgb[2] = rgb[0];
-    }
-    if (bits && !text) at += (size_t(width) + 7) / 8;
+Result<Picture> decode_pnm(Encoded file) {
+  if (file.size() < 2) return broken(kName, "the data ends early");
+  const char kind = char(file[1]);
+  if (file[0] != std::byte{'P'} || kind < '1' || kind > '6') return broken(kName, "bad header");
+  const bool text = kind <= '3', bitmap = kind == '1' || kind == '4';
+  const size_t channels = kind == '3' || kind == '6' ? 3 : 1;
+  Reader in(file.subspan(2));
+  SDX_ASSIGN(const uint64_t width, in.number(kMostPixels));
+  SDX_ASSIGN(const uint64_t height, in.number(kMostPixels));
+  uint64_t most = 1;
+  if (!bitmap) {
+    SDX_ASSIGN(most, in.number(65535));
+    if (most == 0) return broken(kName, "the greatest sample is 0");
   }
-  return image;
+  if (!text) in.skip_one();
+  if (width > 0 && height > kMostPixels / width) {
+    return broken(kName, fmt::format("{} x {} pixels, more than {}", width, height, kMostPixels));
+  }
+  const uint64_t row = kind == '4'   ? (width + 7) / 8
+                       : kind == '1' ? width
+                                     : width * channels * (text || most > 255 ? 2 : 1);
+  // Text needs at least a digit and, but for bitmaps and the last one, a space per sample.
+  if (row * height > in.left() + (text && !bitmap ? 1 : 0)) {
+    return broken(kName, "the data ends early");
+  }
+  SDX_ASSIGN(Picture picture, make_picture(kName, width, height, channels));
+  if (kind == '4') {
+    packed_bits(in, picture);
+  } else {
+    SDX_TRY(bitmap ? text_bits(in, picture) : samples(in, picture, most, text));
+  }
+  return picture;
 }
 
 }  // namespace sdx::image
