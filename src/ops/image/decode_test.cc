@@ -135,6 +135,19 @@ TEST(Decode, a_file_under_the_head_of_another_format_is_an_error) {
   }
 }
 
+TEST(Jpeg, a_picture_larger_than_its_data_is_an_error) {
+  for (Sample& sample : samples()) {
+    if (!sample.name.ends_with("jpg")) continue;
+    const std::byte start_of_frame[] = {std::byte{0xff}, std::byte{0xc0}};
+    const auto at = std::search(sample.bytes.begin(), sample.bytes.end(),
+                                std::begin(start_of_frame), std::end(start_of_frame));
+    ASSERT_GT(sample.bytes.end() - at, 9);
+    at[5] = std::byte{0x40};  // the height's high byte
+    EXPECT_EQ(why(decode_image(sample.bytes)),
+              "JPEG: Corrupt JPEG data: premature end of data segment");
+  }
+}
+
 TEST(Pnm, bitmaps_are_black_where_a_bit_is_set) {
   EXPECT_EQ(pixels(decode_pnm(bytes_of("P1\n# a comment 9 9\n3 2\n101 0 1 0"))),
             (std::vector<int>{0, 255, 0, 255, 0, 255}));

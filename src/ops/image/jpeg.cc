@@ -43,6 +43,12 @@ Job& job_of(j_common_ptr jpeg) { return *static_cast<Job*>(jpeg->client_data); }
   std::longjmp(job.escape, 1);
 }
 
+// libjpeg would fill up the picture when a marker comes before all of its data; other warnings are
+// harmless.
+void warn(j_common_ptr jpeg, int level) {
+  if (level < 0 && jpeg->err->msg_code == JWRN_HIT_MARKER) give_up(jpeg);
+}
+
 boolean no_more_bytes(j_decompress_ptr jpeg) {
   give_up(job_of(j_common_ptr(jpeg)), "the data ends early");
 }
@@ -64,7 +70,7 @@ bool read_header(Job& job, Encoded file) {
   job.jpeg = {};
   job.jpeg.err = jpeg_std_error(&job.errors);
   job.errors.error_exit = give_up;
-  job.errors.emit_message = [](j_common_ptr, int) {};
+  job.errors.emit_message = warn;
   job.errors.output_message = [](j_common_ptr) {};
   job.jpeg.client_data = &job;
   if (setjmp(job.escape) != 0) return false;
