@@ -23,6 +23,13 @@ void fill_n(T* out, size_t n, T value) {
   for (size_t i = 0; i < n; ++i) out[i] = value;
 }
 
+// Paddings are mostly one or two columns: a store of some lanes is shorter than a loop.
+inline void fill_n(float* out, size_t n, float value) {
+  const Vec v = vec_set(value);
+  for (; n >= size_t(kLanes); n -= kLanes, out += kLanes) vec_store(out, v);
+  if (n != 0) vec_store(out, v, n);
+}
+
 inline void copy_row(const float* in, size_t n, float* out) {
   for (; n >= size_t(kLanes); n -= kLanes, in += kLanes, out += kLanes)
     vec_store(out, vec_load(in));
@@ -31,11 +38,32 @@ inline void copy_row(const float* in, size_t n, float* out) {
 inline void copy_row(const uint8_t* in, size_t n, uint8_t* out) { std::memcpy(out, in, n); }
 
 template <class T>
+void copy_every_second(const T* in, size_t n, T* out) {
+  for (size_t i = 0; i < n; ++i) out[i] = in[2 * i];
+}
+#if defined(SDX_ISA_avx512)
+inline void copy_every_second(const float* in, size_t n, float* out) {
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  while (n != 0) {
+    // The last output has no odd neighbour to read.
+    const size_t count = n < 16 ? n : 16, reach = 2 * count - 1;
+    const __m512 low = _mm512_maskz_loadu_ps(__mmask16((1u << (reach < 16 ? reach : 16)) - 1), in);
+    const __m512 high = reach > 16
+                            ? _mm512_maskz_loadu_ps(__mmask16((1u << (reach - 16)) - 1), in + 16)
+                            : _mm512_setzero_ps();
+    _mm512_mask_storeu_ps(out, __mmask16((1u << count) - 1),
+                          _mm512_permutex2var_ps(low, even, high));
+    n -= count, in += 32, out += count;
+  }
+}
+#endif
+
+template <class T>
 void copy_every(const T* in, size_t stride, size_t n, T* out) {
   if (stride == 1) {
     copy_row(in, n, out);
   } else if (stride == 2) {
-    for (size_t i = 0; i < n; ++i) out[i] = in[2 * i];
+    copy_every_second(in, n, out);
   } else {
     for (size_t i = 0; i < n; ++i) out[i] = in[i * stride];
   }
