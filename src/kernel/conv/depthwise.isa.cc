@@ -57,11 +57,19 @@ void depthwise_tile(const DepthwiseTile& t) {
 }
 
 using DepthwiseFn = void (*)(const DepthwiseTile&);
-constexpr int kMostVecs = 4;
-constexpr DepthwiseFn kOneRow[kMostVecs] = {depthwise_tile<1, 1>, depthwise_tile<1, 2>,
-                                            depthwise_tile<1, 3>, depthwise_tile<1, 4>};
-constexpr DepthwiseFn kFourRows[kMostVecs] = {depthwise_tile<4, 1>, depthwise_tile<4, 2>,
-                                              depthwise_tile<4, 3>, depthwise_tile<4, 4>};
+constexpr int kMostVecs = 4, kMostRows = 4;
+struct DepthwiseTable {
+  DepthwiseFn fn[kMostRows][kMostVecs];
+};
+constexpr DepthwiseTable make_depthwise_table() {
+  DepthwiseTable table{};
+  unroll<kMostRows>([&](auto r) {
+    unroll<kMostVecs>(
+        [&](auto v) { table.fn[r.value][v.value] = &depthwise_tile<r.value + 1, v.value + 1>; });
+  });
+  return table;
+}
+constexpr DepthwiseTable kDepthwiseTiles = make_depthwise_table();
 
 // The commonest kernel, 3 x 3 with dilation 1, for Rows rows at once: an input vector is loaded
 // once for all the output rows that it meets. Input rows come in ascending order, so each output
@@ -99,11 +107,20 @@ bool is_3x3(const ConvShape& s) {
 // Twice as many vectors at once where there are registers for them.
 constexpr int kVecs3x3 = kLanes == 16 ? 2 : 1;
 
+using Depthwise3x3Fn = void (*)(const DepthwiseTile&, size_t in_step);
+// [rows - 1][vectors - 1]
+template <int Stride>
+constexpr Depthwise3x3Fn k3x3[kMostRows][2] = {
+    {depthwise_3x3<1, 1, Stride>, depthwise_3x3<1, kVecs3x3, Stride>},
+    {depthwise_3x3<2, 1, Stride>, depthwise_3x3<2, kVecs3x3, Stride>},
+    {depthwise_3x3<3, 1, Stride>, depthwise_3x3<3, kVecs3x3, Stride>},
+    {depthwise_3x3<4, 1, Stride>, depthwise_3x3<4, kVecs3x3, Stride>}};
+
 void run_3x3(const ConvShape& s, const Staged& staged, const float* x, float* y, DepthwiseTile t) {
   const size_t in_step = staged.dims[2], width = s.out[2];
   for (size_t plane = 0; plane < s.out[0]; ++plane) {
     for (size_t oy = 0; oy < s.out[1];) {
-      const bool four = oy + 4 <= s.out[1];
+      const size_t rows = s.out[1] - oy < kMostRows ? s.out[1] - oy : kMostRows;
       for (size_t ox = 0; ox < width;) {
         const size_t left = width - ox;
         t.x = x + staged.base(s, plane, oy, ox);
@@ -111,22 +128,10 @@ void run_3x3(const ConvShape& s, const Staged& staged, const float* x, float* y,
         const bool wide = left > size_t(kLanes) && kVecs3x3 == 2;
         const size_t most = wide ? 2 * kLanes : kLanes;
         t.cols = left < most ? left : most;
-        if (s.stride[1] == 1) {
-          if (wide) {
-            four ? depthwise_3x3<4, kVecs3x3, 1>(t, in_step)
-                 : depthwise_3x3<1, kVecs3x3, 1>(t, in_step);
-          } else {
-            four ? depthwise_3x3<4, 1, 1>(t, in_step) : depthwise_3x3<1, 1, 1>(t, in_step);
-          }
-        } else if (wide) {
-          four ? depthwise_3x3<4, kVecs3x3, 2>(t, in_step)
-               : depthwise_3x3<1, kVecs3x3, 2>(t, in_step);
-        } else {
-          four ? depthwise_3x3<4, 1, 2>(t, in_step) : depthwise_3x3<1, 1, 2>(t, in_step);
-        }
+        (s.stride[1] == 1 ? k3x3<1> : k3x3<2>)[rows - 1][wide](t, in_step);
         ox += t.cols;
       }
-      oy += four ? 4 : 1;
+      oy += rows;
     }
   }
 }
@@ -145,8 +150,8 @@ void conv_depthwise(const ConvShape& s, const Staged& staged, const size_t* offs
   if (is_3x3(s)) return run_3x3(s, staged, x, y, t);
   for (size_t oz = 0; oz < s.out[0]; ++oz) {
     for (size_t oy = 0; oy < s.out[1];) {
-      const bool four = oy + 4 <= s.out[1];
-      const DepthwiseFn* tiles = four ? kFourRows : kOneRow;
+      const size_t rows = s.out[1] - oy < kMostRows ? s.out[1] - oy : kMostRows;
+      const DepthwiseFn* tiles = kDepthwiseTiles.fn[rows - 1];
       for (size_t ox = 0; ox < s.out[2]; ox += kMostVecs * kLanes) {
         const size_t left = s.out[2] - ox, most = kMostVecs * kLanes;
         t.cols = left < most ? left : most;
@@ -154,7 +159,7 @@ void conv_depthwise(const ConvShape& s, const Staged& staged, const size_t* offs
         t.y = y + (oz * s.out[1] + oy) * s.out[2] + ox;
         tiles[(t.cols + kLanes - 1) / kLanes - 1](t);
       }
-      oy += four ? 4 : 1;
+      oy += rows;
     }
   }
 }
