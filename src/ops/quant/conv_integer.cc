@@ -51,8 +51,12 @@ Status run(const QuantisedConv& a, Args& args) {
   return ok();
 }
 
-constexpr Kernel<QuantisedConv> kKernels[] = {
-    {.name = "conv_int8", .fits = fits, .run = run, .scratch = scratch, .pack = pack}};
+constexpr Kernel<QuantisedConv> kKernels[] = {{.name = "conv_int8",
+                                               .fits = fits,
+                                               .run = run,
+                                               .scratch = scratch,
+                                               .pack = pack,
+                                               .packs = 1u << 1}};
 
 std::vector<Case> cases() {
   const Tensor x = Tensor::of<uint8_t>({1, 1, 3, 3}, {2, 3, 4, 5, 6, 7, 8, 9, 10});

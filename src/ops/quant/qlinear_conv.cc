@@ -91,8 +91,12 @@ Status run(const QuantisedConv& a, Args& args) {
   return ok();
 }
 
-constexpr Kernel<QuantisedConv> kKernels[] = {
-    {.name = "qlinear_conv_int8", .fits = fits, .run = run, .scratch = scratch, .pack = pack}};
+constexpr Kernel<QuantisedConv> kKernels[] = {{.name = "qlinear_conv_int8",
+                                               .fits = fits,
+                                               .run = run,
+                                               .scratch = scratch,
+                                               .pack = pack,
+                                               .packs = 1u << 3}};
 
 std::vector<Case> cases() {
   return {{.name = "depthwise_with_bias",
