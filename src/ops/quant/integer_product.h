@@ -56,8 +56,11 @@ struct ProductSizes {
   }
 };
 
+// Of operands that product_shape accepts. Runs call it, so it makes no Shape: that would allocate.
 inline Result<ProductSizes> product_sizes(std::span<const int64_t> a, std::span<const int64_t> b) {
-  SDX_ASSIGN(const Shape shape, product_shape(shape_of(a), shape_of(b)));
+  const bool fits =
+      !a.empty() && !b.empty() && a.back() == (b.size() == 1 ? b[0] : b[b.size() - 2]);
+  if (!fits) return product_shape(shape_of(a), shape_of(b)).error();
   ProductSizes p;
   p.k = size_t(a.back());
   if (a.size() > 1) p.m = size_t(a[a.size() - 2]);
@@ -65,7 +68,14 @@ inline Result<ProductSizes> product_sizes(std::span<const int64_t> a, std::span<
   p.a = a.first(a.size() - std::min<size_t>(2, a.size()));
   p.b = b.first(b.size() - std::min<size_t>(2, b.size()));
   p.rank = std::max(p.a.size(), p.b.size());
-  for (size_t i = 0; i < p.rank; ++i) p.batches *= size_t(shape[i].value());
+  for (size_t i = 0; i < p.rank; ++i) {  // from the last dimension
+    const int64_t size_a = i < p.a.size() ? p.a[p.a.size() - 1 - i] : 1;
+    const int64_t size_b = i < p.b.size() ? p.b[p.b.size() - 1 - i] : 1;
+    if (size_a != size_b && size_a != 1 && size_b != 1) {
+      return product_shape(shape_of(a), shape_of(b)).error();
+    }
+    p.batches *= size_t(size_a == 1 ? size_b : size_a);
+  }
   return p;
 }
 
