@@ -10,14 +10,16 @@
 namespace sdx::math {
 
 // The functions of one argument, for lists: SDX_MATH_FUNCTIONS(X) expands X(name) for each.
-#define SDX_MATH_FUNCTIONS(X)                                                                     \
-  X(exp)                                                                                          \
-  X(expm1)                                                                                        \
-  X(log)                                                                                          \
-  X(log1p)                                                                                        \
-  X(sin)                                                                                          \
+// clang-format off
+#define SDX_MATH_FUNCTIONS(X) \
+  X(exp) \
+  X(expm1) \
+  X(log) \
+  X(log1p) \
+  X(sin) \
   X(cos) X(tan) X(asin) X(acos) X(atan) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) X(erf) \
       X(sigmoid) X(softplus) X(gelu) X(gelu_tanh) X(mish)
+// clang-format on
 
 #define SDX_MATH_DECLARE(name) \
   float name(float x);         \
