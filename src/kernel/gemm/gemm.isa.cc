@@ -9,23 +9,29 @@ namespace {
 
 size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-// A 16-bit output: chains end in a block of floats, which is finished and rounded element by
-// element.
-void store_16(const GemmBlock& g, const float* block, size_t row, size_t col, size_t rows,
-              size_t cols) {
-  uint16_t* c = static_cast<uint16_t*>(g.c) + row * g.ldc + col;
+// A 16-bit output: chains end in a block of floats, which is finished and rounded row by row.
+void store_16(const GemmBlock& g, float* block, size_t row, size_t col, size_t rows, size_t cols) {
+  const Finish& f = g.finish;
+  alignas(64) float bias[kPanel];
   for (size_t r = 0; r < rows; ++r) {
-    for (size_t j = 0; j < cols; ++j) {
-      float x = block[r * kPanel + j];
-      if (g.finish.alpha != 1) x = x * g.finish.alpha;
-      if (g.bias_16 != nullptr) {
-        float bias = widen_at(g.bias_16, g.c_type,
-                              (row + r) * g.finish.bias_row + (col + j) * g.finish.bias_col);
-        if (g.finish.beta != 1) bias = bias * g.finish.beta;
-        x = x + bias;
-      }
-      c[r * g.ldc + j] = g.c_type == DType::f16 ? narrow_f16(x) : narrow_bf16(x);
+    float* x = block + r * kPanel;
+    if (f.alpha != 1) {
+      for (size_t j = 0; j < kPanel; ++j) x[j] = x[j] * f.alpha;
     }
+    if (g.bias_16 != nullptr) {
+      const uint16_t* from =
+          static_cast<const uint16_t*>(g.bias_16) + (row + r) * f.bias_row + col * f.bias_col;
+      if (f.bias_col == 0) {
+        for (float& value : bias) value = widen_one(*from, g.c_type);
+      } else {
+        widen_row(from, g.c_type, cols, bias);
+      }
+      if (f.beta != 1) {
+        for (size_t j = 0; j < cols; ++j) bias[j] = bias[j] * f.beta;
+      }
+      for (size_t j = 0; j < cols; ++j) x[j] = x[j] + bias[j];
+    }
+    narrow_row(x, g.c_type, cols, static_cast<uint16_t*>(g.c) + (row + r) * g.ldc + col);
   }
 }
 

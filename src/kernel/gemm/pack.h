@@ -5,57 +5,34 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/dtype.h"
-#include "kernel/gemm/vec.h"
+#include "base/elem.h"
+#include "kernel/simd/f32x16.h"
 
 namespace sdx::SDX_ISA {
 
-inline float float_of_bits(uint32_t bits) {
-  float f;
-  std::memcpy(&f, &bits, sizeof f);
-  return f;
+inline float widen_one(uint16_t h, DType type) {
+  return type == DType::f16 ? f16_to_f32(h) : bf16_to_f32(h);
+}
+inline uint16_t narrow_one(float x, DType type) {
+  return type == DType::f16 ? f32_to_f16(x) : f32_to_bf16(x);
 }
 
-inline float widen_f16(uint16_t h) {
-  const uint32_t sign = uint32_t(h & 0x8000) << 16;
-  const uint32_t exponent = h >> 10 & 31, mantissa = h & 1023;
-  if (exponent == 31) return float_of_bits(sign | 0x7f800000 | mantissa << 13);
-  if (exponent != 0) return float_of_bits(sign | (exponent + 112) << 23 | mantissa << 13);
-  const float magnitude = float(int(mantissa)) * 0x1p-24f;
-  return sign != 0 ? -magnitude : magnitude;
-}
-
-inline float widen_bf16(uint16_t h) { return float_of_bits(uint32_t(h) << 16); }
-
-// Round to nearest even; NaN is canonical.
-inline uint16_t narrow_f16(float x) {
-  uint32_t bits;
-  std::memcpy(&bits, &x, sizeof bits);
-  const uint32_t sign = bits >> 16 & 0x8000;
-  bits &= 0x7fffffff;
-  if (bits > 0x7f800000) return 0x7e00;
-  if (bits >= 0x477ff000) return uint16_t(sign | 0x7c00);  // 65520 and more
-  if (bits < 0x38800000) {  // below 2^-14: adding 0.5 leaves a multiple of 2^-24 in the low bits
-    const float sum = float_of_bits(bits) + 0.5f;
-    uint32_t out;
-    std::memcpy(&out, &sum, sizeof out);
-    return uint16_t(sign | (out - 0x3f000000));
+// Rows of 16-bit elements, sixteen at a time.
+inline void widen_row(const uint16_t* in, DType type, size_t n, float* out) {
+  size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    (type == DType::f16 ? load_f16(in + i) : load_bf16(in + i)).store(out + i);
   }
-  bits += 0xfff + (bits >> 13 & 1);
-  return uint16_t(sign | (bits - 0x38000000) >> 13);
+  for (; i < n; ++i) out[i] = widen_one(in[i], type);
 }
-
-inline uint16_t narrow_bf16(float x) {
-  uint32_t bits;
-  std::memcpy(&bits, &x, sizeof bits);
-  if ((bits & 0x7fffffff) > 0x7f800000) return 0x7fc0;
-  return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-inline float widen_at(const void* p, DType type, size_t i) {
-  if (type == DType::f32) return static_cast<const float*>(p)[i];
-  const uint16_t h = static_cast<const uint16_t*>(p)[i];
-  return type == DType::f16 ? widen_f16(h) : widen_bf16(h);
+// Round to nearest even; NaN is canonical.
+inline void narrow_row(const float* in, DType type, size_t n, uint16_t* out) {
+  size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    const F32x16 x = F32x16::load(in + i);
+    type == DType::f16 ? store_f16(out + i, x) : store_bf16(out + i, x);
+  }
+  for (; i < n; ++i) out[i] = narrow_one(in[i], type);
 }
 
 typedef float Quad __attribute__((vector_size(16)));
@@ -97,21 +74,41 @@ inline void pack_transposed(const float* in, size_t stride, size_t rows, size_t 
   }
 }
 
+// 16-bit rows are widened this many elements at a time, then transposed: both fit the first cache.
+inline constexpr size_t kWidened = 64, kWidenedRows = 32;
+
 // out[k * step + row] = in[row * row_stride + k * k_stride].
 inline void pack_any(const void* in, DType type, size_t row_stride, size_t k_stride, size_t rows,
                      size_t k, float* out, size_t step) {
+  const float* p = static_cast<const float*>(in);
   if (type == DType::f32) {
-    const float* p = static_cast<const float*>(in);
     if (k_stride == 1) return pack_transposed(p, row_stride, rows, k, out, step);
     if (row_stride == 1) {
       for (size_t i = 0; i < k; ++i)
         std::memcpy(out + i * step, p + i * k_stride, rows * sizeof(float));
       return;
     }
+    for (size_t i = 0; i < k; ++i) {
+      for (size_t r = 0; r < rows; ++r) out[i * step + r] = p[r * row_stride + i * k_stride];
+    }
+    return;
   }
-  for (size_t i = 0; i < k; ++i) {
-    for (size_t r = 0; r < rows; ++r)
-      out[i * step + r] = widen_at(in, type, r * row_stride + i * k_stride);
+  const uint16_t* h = static_cast<const uint16_t*>(in);
+  if (row_stride == 1) {
+    for (size_t i = 0; i < k; ++i) widen_row(h + i * k_stride, type, rows, out + i * step);
+  } else if (k_stride == 1 && rows <= kWidenedRows) {
+    alignas(64) float wide[kWidenedRows * kWidened];
+    for (size_t i = 0; i < k; i += kWidened) {
+      const size_t n = k - i < kWidened ? k - i : kWidened;
+      for (size_t r = 0; r < rows; ++r)
+        widen_row(h + r * row_stride + i, type, n, wide + r * kWidened);
+      pack_transposed(wide, kWidened, rows, n, out + i * step, step);
+    }
+  } else {
+    for (size_t i = 0; i < k; ++i) {
+      for (size_t r = 0; r < rows; ++r)
+        out[i * step + r] = widen_one(h[r * row_stride + i * k_stride], type);
+    }
   }
 }
 

@@ -5,7 +5,7 @@
 namespace sdx::SDX_ISA {
 namespace {
 
-float canonical(float x) { return x == x ? x : float_of_bits(0x7fc00000); }
+float canonical(float x) { return x == x ? x : __builtin_nanf(""); }
 
 // The nearest integer of q, plus z, in the range of Int.
 template <class Int>
@@ -78,7 +78,7 @@ void narrow(const float* x, uint16_t* y) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i), half);
   }
 #else
-  for (int i = 0; i < 16; ++i) y[i] = narrow_f16(x[i]);
+  for (int i = 0; i < 16; ++i) y[i] = f32_to_f16(x[i]);
 #endif
 }
 
@@ -143,14 +143,14 @@ void dequantize_4_f16(const uint8_t* x, uint16_t* y, size_t n, const uint16_t* s
   if (step != 0) {
     for (size_t i = 0; i < n; ++i) {
       const int z = zero != nullptr ? nibble(zero, first_zero + i, flip) : 0;
-      y[i] = narrow_f16(float(nibble(x, i, flip) - z) * widen_f16(scale[i]));
+      y[i] = f32_to_f16(float(nibble(x, i, flip) - z) * f16_to_f32(scale[i]));
     }
     return;
   }
   const int z = zero != nullptr ? nibble(zero, first_zero, flip) : 0;
   float values[16];
   uint16_t halves[16];
-  table(widen_f16(*scale), z, flip, values);
+  table(f16_to_f32(*scale), z, flip, values);
   narrow(values, halves);
   size_t i = 0;
   for (; i + 2 <= n; i += 2) {
@@ -192,7 +192,7 @@ void range_f32(const float* x, size_t n, float* least, float* most) {
     *most = high[j] > *most ? high[j] : *most;
   }
   for (size_t j = 0; j < kWide; ++j) {
-    if (nan[j]) *least = *most = float_of_bits(0x7fc00000);
+    if (nan[j]) *least = *most = __builtin_nanf("");
   }
 }
 
