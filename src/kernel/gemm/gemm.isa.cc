@@ -35,14 +35,17 @@ void store_16(const GemmBlock& g, float* block, size_t row, size_t col, size_t r
   }
 }
 
+constexpr size_t kLine = 16;  // floats
+
 struct Stretch {
   size_t begin, length;
   bool last;
 };
 
-// Rows [row, row + rows) against panels [first, end), over one stretch of k.
+// Rows [row, row + rows) against panels [first, end), over one stretch of k. `ahead`: which half of
+// the panels after these to fetch meanwhile, 2 for none.
 void run_panels(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, size_t first,
-                size_t end) {
+                size_t end, size_t ahead) {
   TileArgs t;
   t.k = s.length;
   const size_t a_size = g.a_type == DType::f32 ? sizeof(float) : sizeof(uint16_t);
@@ -63,6 +66,13 @@ void run_panels(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, s
     const bool tail = t.cols < kPanel && g.b_tail != nullptr;
     t.b_step = tail ? panel_width(t.cols) : g.b_step;
     t.b = (tail ? g.b_tail : g.b + p * g.b_panel) + s.begin * t.b_step;
+    const size_t later = p + (end - first);
+    t.ahead = kNowhere;
+    t.ahead_step = 0;
+    if (ahead < 2 && (later + 1) * kPanel <= g.cols) {
+      t.ahead = g.b + later * g.b_panel + (s.begin * 2 + ahead * s.length) * kLine;
+      t.ahead_step = kLine;
+    }
     if (g.c_type == DType::f32) {
       const Finish finish = g.finish.at(row, col);
       t.c = static_cast<float*>(g.c) + row * g.ldc + col;
@@ -143,7 +153,8 @@ void gemm_block(const GemmBlock& given) {
       for (size_t block = 0; block < blocks; ++block) {
         const size_t row = row_block_begin(g.rows, blocks, block);
         const size_t rows = row_block_begin(g.rows, blocks, block + 1) - row;
-        run_panels(g, s, row, rows, p, end);
+        const size_t left = blocks - 1 - block;
+        run_panels(g, s, row, rows, p, end, blocks == 1 || left > 1 ? 2 : 1 - left);
         if (s.last && g.epilogue.fn != nullptr) {
           const size_t col = p * kPanel;
           g.epilogue.fn(g.epilogue.ctx, static_cast<float*>(g.c) + row * g.ldc + col, g.ldc,

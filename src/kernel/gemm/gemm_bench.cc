@@ -51,6 +51,9 @@ void gemm_packed(benchmark::State& state) {
       4e-9 * double(n * k) * double(state.iterations()), benchmark::Counter::kIsRate);
 }
 BENCHMARK(gemm_packed)
+    ->Args({128, 384, 384})
+    ->Args({128, 1536, 384})
+    ->Args({128, 384, 1536})
     ->Args({128, 768, 768})
     ->Args({128, 3072, 768})
     ->Args({128, 768, 3072})

@@ -22,6 +22,8 @@ inline constexpr int kTileRows = 2;
 #endif
 inline constexpr int kTileCols = kTileVecs * kLanes;
 
+inline constexpr float kNowhere[1] = {0};
+
 struct TileArgs {
   size_t k;
   const float* a;  // a[k * a_step + row]
@@ -30,8 +32,10 @@ struct TileArgs {
   size_t b_step;
   float* c;
   size_t ldc;
-  size_t cols;           // columns to store
-  bool resume;           // the chains continue from c instead of +0
+  size_t cols;                    // columns to store
+  const float* ahead = kNowhere;  // what tiles to come will read: one line is fetched at each k
+  size_t ahead_step = 0;          // floats
+  bool resume;                    // the chains continue from c instead of +0
   const Finish* finish;  // what follows the chains, with `bias` at this tile's corner; null: the
                          // chains are not at their end
 };
@@ -74,7 +78,8 @@ void tile(const TileArgs& t) {
 
   const float* a = t.a;
   const float* b = t.b;
-  const size_t a_step = t.a_step, b_step = t.b_step;
+  const float* ahead = t.ahead;
+  const size_t a_step = t.a_step, b_step = t.b_step, ahead_step = t.ahead_step;
   for (size_t k = t.k; k != 0; --k) {
     Vec row[Vecs];
     unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
@@ -86,8 +91,10 @@ void tile(const TileArgs& t) {
         acc[r.value][v.value] = vec_fma(x, row[v.value], acc[r.value][v.value]);
       });
     });
+    __builtin_prefetch(ahead, 0, 2);
     a += a_step;
     b += b_step;
+    ahead += ahead_step;
   }
 
   if (const Finish* f = t.finish) {

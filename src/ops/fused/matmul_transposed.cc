@@ -2,6 +2,7 @@
 // by a rewrite.
 #include <cmath>
 
+#include "base/slab.h"
 #include "kernel/gemm/gemm.h"
 #include "op/epilogue.h"
 #include "ops/common.h"
@@ -72,7 +73,7 @@ size_t scratch(const MatMulTransposed&, const Call& call) {
 std::shared_ptr<const void> pack(const MatMulTransposed&, const Call& call, Pool& pool) {
   const Tensor& b = *call.in[1].value;
   const auto n = size_t(b.dims()[0]), k = size_t(b.dims()[1]);
-  std::shared_ptr<void> packed = allocate_aligned(gemm_packed_b_size(k, n) * sizeof(float));
+  std::shared_ptr<void> packed = allocate_lasting(gemm_packed_b_size(k, n) * sizeof(float));
   gemm_pack_b(b.raw(), b.type(), k, true, k, n, static_cast<float*>(packed.get()), pool);
   return packed;
 }

@@ -1,6 +1,7 @@
 // Gemm.
 #include "kernel/gemm/gemm.h"
 
+#include "base/slab.h"
 #include "op/epilogue.h"
 #include "ops/matmul/batch.h"
 #include "ops/noise.h"
@@ -180,7 +181,7 @@ std::shared_ptr<const void> pack(const Gemm& g, const Call& call, Pool& pool) {
   const Tensor& b = *call.in[1].value;
   const Sizes s = sizes_of(g, call.in[0].dims(), b.dims(), {});
   std::shared_ptr<void> packed =
-      allocate_aligned(std::max<size_t>(1, gemm_packed_b_size(s.k, s.n)) * sizeof(float));
+      allocate_lasting(std::max<size_t>(1, gemm_packed_b_size(s.k, s.n)) * sizeof(float));
   gemm_pack_b(b.raw(), b.type(), s.ldb, g.trans_b, s.k, s.n, static_cast<float*>(packed.get()),
               pool);
   return packed;

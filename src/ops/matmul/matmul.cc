@@ -1,6 +1,7 @@
 // MatMul.
 #include <cmath>
 
+#include "base/slab.h"
 #include "kernel/gemm/gemm.h"
 #include "op/epilogue.h"
 #include "ops/matmul/batch.h"
@@ -113,7 +114,7 @@ std::shared_ptr<const void> pack(const MatMul&, const Call& call, Pool& pool) {
   const MatMulShape s = matmul_shape(a, b.dims());
   const size_t one = gemm_packed_b_size(s.k, s.n),
                count = s.k * s.n == 0 ? 0 : b.count() / (s.k * s.n);
-  std::shared_ptr<void> packed = allocate_aligned(std::max<size_t>(1, count * one) * sizeof(float));
+  std::shared_ptr<void> packed = allocate_lasting(std::max<size_t>(1, count * one) * sizeof(float));
   for (size_t i = 0; i < count; ++i) {
     const auto* from =
         static_cast<const std::byte*>(b.raw()) + i * s.k * s.n * (bits(b.type()) / 8);
