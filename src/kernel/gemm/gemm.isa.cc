@@ -42,6 +42,19 @@ struct Stretch {
   bool last;
 };
 
+// Rows of A are read where they lie unless they would push each other out of the first cache: its
+// sets repeat every 4 KiB.
+bool reads_rows_in_place(const GemmBlock& g, size_t rows) {
+  if (g.a_type != DType::f32 || g.c_type != DType::f32 || g.a_k != 1) return false;
+  const size_t step = g.a_row * sizeof(float) % 4096;
+  size_t together = 1;  // rows that share a set
+  for (size_t r = 1; r < rows; ++r) {
+    const size_t at = r * step % 4096;
+    together += at < 64 || at > 4096 - 64;
+  }
+  return together <= 4;
+}
+
 // Rows [row, row + rows) against panels [first, end), over one stretch of k. `ahead`: which half of
 // the panels after these to fetch meanwhile, 2 for none.
 void run_panels(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, size_t first,
@@ -53,6 +66,9 @@ void run_panels(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, s
   if (g.a_type == DType::f32 && (g.a_row == 1 || rows == 1)) {
     t.a = static_cast<const float*>(a);
     t.a_step = g.a_k;
+  } else if (reads_rows_in_place(g, rows)) {
+    t.a = static_cast<const float*>(a);
+    t.a_row = g.a_row;
   } else {
     pack_any(a, g.a_type, g.a_row, g.a_k, rows, s.length, g.a_pack, rows);
     t.a = g.a_pack;
@@ -78,7 +94,11 @@ void run_panels(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, s
       t.c = static_cast<float*>(g.c) + row * g.ldc + col;
       t.ldc = g.ldc;
       t.finish = s.last ? &finish : nullptr;
-      tile_block(t, rows);
+      if (t.a_row != 0) {
+        tile_block<RowsInPlace>(t, rows);
+      } else {
+        tile_block(t, rows);
+      }
     } else {
       t.c = block;
       t.ldc = kPanel;

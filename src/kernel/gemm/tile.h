@@ -26,8 +26,8 @@ inline constexpr float kNowhere[1] = {0};
 
 struct TileArgs {
   size_t k;
-  const float* a;  // a[k * a_step + row]
-  size_t a_step;
+  const float* a;  // a[k * a_step + row], or where it lies: a[row * a_row + k]
+  size_t a_step, a_row = 0;
   const float* b;  // b[k * b_step + column], readable up to a multiple of 16 columns
   size_t b_step;
   float* c;
@@ -55,7 +55,37 @@ template <int N, int I = 0, class F>
   }
 }
 
-template <int Rows, int Vecs>
+// The value of A for each row of a tile at the k that it has come to.
+template <int Rows>
+struct PackedRows {
+  const float* a;
+  size_t step;
+  explicit PackedRows(const TileArgs& t) : a(t.a), step(t.a_step) {}
+  template <int R>
+  [[gnu::always_inline]] float at() const {
+    return a[R];
+  }
+  [[gnu::always_inline]] void next() { a += step; }
+};
+// Rows of contiguous k: one pointer for three rows, which addressing modes reach from it.
+template <int Rows>
+struct RowsInPlace {
+  static constexpr int kPointers = (Rows + 2) / 3;
+  const float* a[kPointers];
+  size_t row;
+  explicit RowsInPlace(const TileArgs& t) : row(t.a_row) {
+    for (int i = 0; i < kPointers; ++i) a[i] = t.a + size_t(i) * 3 * row;
+  }
+  template <int R>
+  [[gnu::always_inline]] float at() const {
+    return a[R / 3][R % 3 * row];
+  }
+  [[gnu::always_inline]] void next() {
+    for (int i = 0; i < kPointers; ++i) ++a[i];
+  }
+};
+
+template <int Rows, int Vecs, template <int> class RowsOfA = PackedRows>
 void tile(const TileArgs& t) {
   Vec acc[Rows][Vecs];
   const size_t last = t.cols - (Vecs - 1) * kLanes;  // columns in the last vector
@@ -76,23 +106,23 @@ void tile(const TileArgs& t) {
     });
   }
 
-  const float* a = t.a;
+  RowsOfA<Rows> a(t);
   const float* b = t.b;
   const float* ahead = t.ahead;
-  const size_t a_step = t.a_step, b_step = t.b_step, ahead_step = t.ahead_step;
+  const size_t b_step = t.b_step, ahead_step = t.ahead_step;
   for (size_t k = t.k; k != 0; --k) {
     Vec row[Vecs];
     unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
       row[v.value] = vec_load(b + v.value * kLanes);
     });
     unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-      const Vec x = vec_set(a[r.value]);
+      const Vec x = vec_set(a.template at<r.value>());
       unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
         acc[r.value][v.value] = vec_fma(x, row[v.value], acc[r.value][v.value]);
       });
     });
     __builtin_prefetch(ahead, 0, 2);
-    a += a_step;
+    a.next();
     b += b_step;
     ahead += ahead_step;
   }
@@ -146,23 +176,26 @@ struct TileTable {
   TileFn fn[kTileRows][kTileVecs];
 };
 
+template <template <int> class RowsOfA>
 constexpr TileTable make_tile_table() {
   TileTable table{};
   unroll<kTileRows>([&](auto r) {
     unroll<kTileVecs>(
-        [&](auto v) { table.fn[r.value][v.value] = &tile<r.value + 1, v.value + 1>; });
+        [&](auto v) { table.fn[r.value][v.value] = &tile<r.value + 1, v.value + 1, RowsOfA>; });
   });
   return table;
 }
-inline constexpr TileTable kTiles = make_tile_table();
+template <template <int> class RowsOfA>
+inline constexpr TileTable kTiles = make_tile_table<RowsOfA>();
 
 // Up to kRowBlock rows by one panel of B, cut into tiles. `t` describes the block's corner.
-inline void tile_block(const TileArgs& t, size_t rows) {
+template <template <int> class RowsOfA = PackedRows>
+void tile_block(const TileArgs& t, size_t rows) {
   for (size_t r = 0; r < rows; r += kTileRows) {
     const size_t height = rows - r < kTileRows ? rows - r : kTileRows;
     for (size_t j = 0; j < t.cols; j += kTileCols) {
       TileArgs s = t;
-      s.a += r;
+      s.a += t.a_row == 0 ? r : r * t.a_row;
       s.b += j;
       s.c += r * t.ldc + j;
       s.cols = t.cols - j < kTileCols ? t.cols - j : kTileCols;
@@ -171,7 +204,7 @@ inline void tile_block(const TileArgs& t, size_t rows) {
         finish = t.finish->at(r, j);
         s.finish = &finish;
       }
-      kTiles.fn[height - 1][(s.cols + kLanes - 1) / kLanes - 1](s);
+      kTiles<RowsOfA>.fn[height - 1][(s.cols + kLanes - 1) / kLanes - 1](s);
     }
   }
 }
