@@ -11,7 +11,7 @@ class Compiled;
 
 namespace sardonyx {
 
-struct Bridge {
+struct __attribute__((visibility("hidden"))) Bridge {
   static Error error(const sdx::Error& error) {
     return {error.code, error.what, error.where, error.help};
   }

@@ -1,0 +1,261 @@
+// The C interface as C sees it: what works, and what every misuse says.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "sardonyx/sardonyx_c.h"
+
+namespace {
+
+const std::string kData = std::string(SDX_SOURCE_DIR) + "/tests/data/";
+
+// The error's code, and the error gone; "" if there was none.
+std::string code(sardonyx_error* error) {
+  std::string found = sardonyx_error_code(error);
+  sardonyx_error_release(error);
+  return found;
+}
+#define OK(call) ASSERT_EQ(code(call), "")
+
+// y = Softmax(x) of f32[N,3].
+class CInterface : public testing::Test {
+ protected:
+  void SetUp() override {
+    OK(sardonyx_model_load((kData + "softmax.onnx").c_str(), &model_));
+    sardonyx_options options{};
+    options.size = sizeof options;
+    options.threads = 1;
+    OK(sardonyx_session_new(model_, &options, &session_));
+    OK(sardonyx_tensor_over(SARDONYX_F32, dims_, 2, x_, sizeof x_, nullptr, nullptr, &input_));
+  }
+  void TearDown() override {
+    sardonyx_value_release(input_);
+    sardonyx_session_release(session_);
+    sardonyx_model_release(model_);
+  }
+
+  const int64_t dims_[2] = {1, 3};
+  float x_[3] = {0, 0, 0};
+  sardonyx_model* model_ = nullptr;
+  sardonyx_session* session_ = nullptr;
+  sardonyx_value* input_ = nullptr;
+};
+
+TEST_F(CInterface, gives_values_of_its_own) {
+  sardonyx_value* output = nullptr;
+  OK(sardonyx_session_run(session_, nullptr, &input_, 1, nullptr, &output, 1));
+  void* data = nullptr;
+  size_t bytes = 0, rank = 0, count = 0;
+  const int64_t* dims = nullptr;
+  int32_t type = 0, kind = 0;
+  OK(sardonyx_value_kind(output, &kind));
+  OK(sardonyx_tensor_type(output, &type));
+  OK(sardonyx_tensor_shape(output, &dims, &rank));
+  OK(sardonyx_tensor_count(output, &count));
+  OK(sardonyx_tensor_data(output, &data, &bytes));
+  EXPECT_EQ(kind, SARDONYX_TENSOR);
+  EXPECT_EQ(type, SARDONYX_F32);
+  EXPECT_EQ(std::vector<int64_t>(dims, dims + rank), (std::vector<int64_t>{1, 3}));
+  EXPECT_EQ(bytes, 3 * sizeof(float));
+  EXPECT_EQ(count, 3U);
+  EXPECT_FLOAT_EQ(static_cast<float*>(data)[0], 1.0F / 3);
+  sardonyx_value_release(output);
+}
+
+TEST_F(CInterface, writes_into_memory_of_the_caller) {
+  float y[3] = {};
+  sardonyx_value* output = nullptr;
+  OK(sardonyx_tensor_over(SARDONYX_F32, dims_, 2, y, sizeof y, nullptr, nullptr, &output));
+  OK(sardonyx_session_run(session_, nullptr, &input_, 1, nullptr, &output, 1));
+  EXPECT_FLOAT_EQ(y[2], 1.0F / 3);
+  const char* names[] = {"x", "y"};
+  y[2] = 0;
+  OK(sardonyx_session_run(session_, names, &input_, 1, names + 1, &output, 1));
+  EXPECT_FLOAT_EQ(y[2], 1.0F / 3);
+  sardonyx_value_release(output);
+
+  const int64_t wrong[] = {3, 1};
+  OK(sardonyx_tensor_over(SARDONYX_F32, wrong, 2, y, sizeof y, nullptr, nullptr, &output));
+  EXPECT_EQ(code(sardonyx_session_run(session_, nullptr, &input_, 1, nullptr, &output, 1)),
+            "SDX-R0013");
+  sardonyx_value_release(output);
+}
+
+TEST_F(CInterface, runs_in_many_threads_at_once) {
+  std::vector<std::thread> threads;
+  std::vector<std::string> digests(8);
+  for (std::string& digest : digests) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) {
+        sardonyx_value* output = nullptr;
+        char text[65] = "";
+        if (!code(sardonyx_session_run(session_, nullptr, &input_, 1, nullptr, &output, 1)).empty())
+          return;
+        if (!code(sardonyx_tensor_digest(output, text)).empty()) return;
+        sardonyx_value_release(output);
+        digest = text;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(digests[0].size(), 64U);
+  for (const std::string& digest : digests) EXPECT_EQ(digest, digests[0]);
+}
+
+TEST_F(CInterface, a_released_or_foreign_handle_is_an_error) {
+  sardonyx_value* output = nullptr;
+  auto* const invented = reinterpret_cast<sardonyx_session*>(uintptr_t{0x1000});
+  auto* const mistaken = reinterpret_cast<sardonyx_session*>(model_);
+  for (sardonyx_session* wrong : {static_cast<sardonyx_session*>(nullptr), invented, mistaken}) {
+    EXPECT_EQ(code(sardonyx_session_run(wrong, nullptr, &input_, 1, nullptr, &output, 1)),
+              "SDX-A0101");
+    if (wrong != mistaken) sardonyx_session_release(wrong);
+  }
+  sardonyx_session_release(mistaken);  // of another kind: nothing happens
+  size_t count = 0;
+  OK(sardonyx_model_counts(model_, &count, nullptr));
+  sardonyx_value* twice = nullptr;
+  OK(sardonyx_none_new(&twice));
+  sardonyx_value_release(twice);
+  sardonyx_value_release(twice);
+  int32_t kind = 0;
+  EXPECT_EQ(code(sardonyx_value_kind(twice, &kind)), "SDX-A0101");
+  EXPECT_EQ(code(sardonyx_session_run(session_, nullptr, &twice, 1, nullptr, &output, 1)),
+            "SDX-A0101");
+  EXPECT_STREQ(sardonyx_error_text(nullptr), "");
+  EXPECT_EQ(sardonyx_error_places(nullptr), 0U);
+}
+
+TEST_F(CInterface, null_pointers_are_errors) {
+  EXPECT_EQ(code(sardonyx_model_load(nullptr, &model_)), "SDX-A0101");
+  EXPECT_EQ(code(sardonyx_model_load("x", nullptr)), "SDX-A0101");
+  EXPECT_EQ(code(sardonyx_model_parse(nullptr, 5, nullptr, &model_)), "SDX-A0101");
+  EXPECT_EQ(code(sardonyx_session_new(nullptr, nullptr, &session_)), "SDX-A0101");
+  EXPECT_EQ(code(sardonyx_session_new(model_, nullptr, nullptr)), "SDX-A0101");
+  EXPECT_EQ(code(sardonyx_session_run(session_, nullptr, nullptr, 1, nullptr, nullptr, 0)),
+            "SDX-A0101");
+  EXPECT_EQ(code(sardonyx_session_run(session_, nullptr, &input_, 1, nullptr, nullptr, 1)),
+            "SDX-A0101");
+  EXPECT_EQ(code(sardonyx_tensor_new(SARDONYX_F32, nullptr, 2, &input_)), "SDX-A0101");
+  EXPECT_EQ(code(sardonyx_tensor_new(SARDONYX_F32, dims_, 2, nullptr)), "SDX-A0101");
+  EXPECT_EQ(
+      code(sardonyx_tensor_over(SARDONYX_F32, dims_, 2, nullptr, 12, nullptr, nullptr, &input_)),
+      "SDX-A0101");
+  EXPECT_EQ(code(sardonyx_tensor_type(input_, nullptr)), "SDX-A0101");
+  EXPECT_EQ(code(sardonyx_tensor_digest(input_, nullptr)), "SDX-A0101");
+  EXPECT_EQ(code(sardonyx_model_input(model_, 0, nullptr)), "SDX-A0101");
+  sardonyx_port unset{};
+  EXPECT_EQ(code(sardonyx_model_input(model_, 0, &unset)), "SDX-A0101");
+  const sardonyx_options blank{};
+  EXPECT_EQ(code(sardonyx_session_new(model_, &blank, &session_)), "SDX-A0101");
+}
+
+TEST_F(CInterface, wrong_inputs_are_errors_with_codes) {
+  sardonyx_value* output = nullptr;
+  const char* name = "X";
+  EXPECT_EQ(code(sardonyx_session_run(session_, &name, &input_, 1, nullptr, &output, 1)),
+            "SDX-A0002");
+  EXPECT_EQ(code(sardonyx_session_run(session_, nullptr, &input_, 1, &name, &output, 1)),
+            "SDX-A0002");
+  EXPECT_EQ(code(sardonyx_session_run(session_, nullptr, &input_, 0, nullptr, &output, 1)),
+            "SDX-A0003");
+  EXPECT_EQ(code(sardonyx_tensor_new(99, dims_, 2, &output)), "SDX-A0104");
+  EXPECT_EQ(code(sardonyx_tensor_new(SARDONYX_F32, dims_, 1000, &output)), "SDX-A0104");
+  EXPECT_EQ(code(sardonyx_tensor_over(SARDONYX_F32, dims_, 2, x_, 11, nullptr, nullptr, &output)),
+            "SDX-A0103");
+  EXPECT_EQ(code(sardonyx_tensor_over(SARDONYX_U8, dims_, 2, x_, 3, nullptr, nullptr, &output)),
+            "");
+  sardonyx_value* none = nullptr;
+  EXPECT_NE(code(sardonyx_session_run(session_, nullptr, &output, 1, nullptr, &none, 1)), "");
+  EXPECT_EQ(none, nullptr);
+  sardonyx_value_release(output);
+}
+
+TEST_F(CInterface, tells_the_signature) {
+  sardonyx_port port{};
+  port.size = sizeof port;
+  OK(sardonyx_session_input(session_, 0, &port));
+  EXPECT_STREQ(port.name, "x");
+  EXPECT_STREQ(port.text, "f32[N,3]");
+  EXPECT_EQ(port.rank, 2);
+  EXPECT_EQ(port.dims[0], -1);
+  EXPECT_STREQ(port.dim_names[0], "N");
+  EXPECT_EQ(port.dims[1], 3);
+  EXPECT_EQ(code(sardonyx_session_output(session_, 1, &port)), "SDX-A0105");
+  // A caller compiled with an older, shorter struct gets the members it knows.
+  sardonyx_port old{};
+  old.size = offsetof(sardonyx_port, kind);
+  old.rank = 77;
+  OK(sardonyx_model_input(model_, 0, &old));
+  EXPECT_STREQ(old.name, "x");
+  EXPECT_EQ(old.rank, 77);
+}
+
+TEST(CValues, strings_sequences_and_maps_come_back) {
+  const char* words[] = {"one", "t\0o"};
+  const size_t lengths[] = {3, 3};
+  const int64_t dims[] = {2};
+  sardonyx_value *text = nullptr, *none = nullptr, *list = nullptr, *map = nullptr, *item = nullptr;
+  OK(sardonyx_tensor_of_strings(dims, 1, words, lengths, 2, &text));
+  OK(sardonyx_none_new(&none));
+  sardonyx_value* items[] = {text, none};
+  OK(sardonyx_sequence_new(items, 2, &list));
+  const char* keys[] = {"b", "a"};
+  OK(sardonyx_map_new(nullptr, keys, items, 2, &map));
+  sardonyx_value_release(text);
+  size_t size = 0, length = 0;
+  OK(sardonyx_value_size(list, &size));
+  EXPECT_EQ(size, 2U);
+  OK(sardonyx_value_item(list, 0, &item));
+  const char* word = nullptr;
+  OK(sardonyx_tensor_string(item, 1, &word, &length));
+  EXPECT_EQ(std::string(word, length), std::string("t\0o", 3));
+  EXPECT_EQ(code(sardonyx_tensor_string(item, 2, &word, &length)), "SDX-A0105");
+  int64_t number = 0;
+  OK(sardonyx_map_key(map, 0, &number, &word));
+  EXPECT_STREQ(word, "a");
+  EXPECT_EQ(code(sardonyx_map_key(list, 0, &number, &word)), "SDX-A0106");
+  EXPECT_EQ(code(sardonyx_value_size(none, &size)), "SDX-A0106");
+  for (sardonyx_value* value : {none, list, map, item}) sardonyx_value_release(value);
+}
+
+TEST(CValues, memory_of_the_caller_is_given_back_once) {
+  int released = 0;
+  float data[1] = {};
+  sardonyx_value *tensor = nullptr, *list = nullptr;
+  const auto release = [](void*, void* context) { ++*static_cast<int*>(context); };
+  OK(sardonyx_tensor_over(SARDONYX_F32, nullptr, 0, data, 4, release, &released, &tensor));
+  OK(sardonyx_sequence_new(&tensor, 1, &list));
+  sardonyx_value_release(tensor);
+  EXPECT_EQ(released, 0);
+  sardonyx_value_release(list);
+  EXPECT_EQ(released, 1);
+  EXPECT_EQ(
+      code(sardonyx_tensor_over(SARDONYX_F32, nullptr, 0, data, 3, release, &released, &tensor)),
+      "SDX-A0103");
+  EXPECT_EQ(released, 1);
+}
+
+TEST(CModels, findings_are_errors_with_places) {
+  sardonyx_model* model = nullptr;
+  OK(sardonyx_model_load((kData + "badshape.onnx").c_str(), &model));
+  sardonyx_error* finding = nullptr;
+  size_t count = 0;
+  OK(sardonyx_model_check(model, &finding, 1, &count));
+  ASSERT_EQ(count, 1U);
+  EXPECT_NE(std::strstr(sardonyx_error_message(finding), "MatMul"), nullptr);
+  EXPECT_GT(sardonyx_error_places(finding), 0U);
+  EXPECT_STRNE(sardonyx_error_place(finding, 0), "");
+  EXPECT_STREQ(sardonyx_error_place(finding, 99), "");
+  sardonyx_error_release(finding);
+  sardonyx_session* session = nullptr;
+  EXPECT_NE(code(sardonyx_session_new(model, nullptr, &session)), "");
+  sardonyx_model_release(model);
+  EXPECT_NE(code(sardonyx_model_load("no/such/file.onnx", &model)), "");
+  EXPECT_NE(code(sardonyx_model_parse("junk", 4, nullptr, &model)), "");
+}
+
+}  // namespace
