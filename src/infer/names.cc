@@ -69,6 +69,30 @@ void free_names(const model::Graph& graph, std::vector<std::string>& into) {
   free_names(graph, {}, into);
 }
 
+std::vector<bool> nodes_between(const std::vector<model::Node>& list, size_t end,
+                                const std::vector<std::string>& independent, const std::string& y,
+                                std::vector<std::string>& given) {
+  std::vector<bool> part(list.size(), false);
+  const std::set<std::string> stop(independent.begin(), independent.end());
+  std::set<std::string> needed;
+  const auto need = [&](const std::string& name) {
+    if (!name.empty() && !stop.contains(name)) needed.insert(name);
+  };
+  need(y);
+  for (size_t i = end; i-- > 0;) {
+    const model::Node& node = list[i];
+    for (const std::string& name : node.output) part[i] = part[i] || needed.erase(name) > 0;
+    if (!part[i]) continue;
+    std::vector<std::string> used = node.input;
+    for (const model::Attribute& attribute : node.attribute) {
+      if (attribute.g) free_names(*attribute.g, used);
+    }
+    for (const std::string& name : used) need(name);
+  }
+  given.insert(given.end(), needed.begin(), needed.end());
+  return part;
+}
+
 Status all_supported(const model::Model& model) {
   constexpr size_t kMostListed = 20;
   std::map<std::string, std::pair<size_t, std::string>> missing;  // what -> how often, first place

@@ -21,4 +21,10 @@ const model::Function* find_function(const model::Model& model, const model::Nod
 // without repeats.
 void free_names(const model::Graph& graph, std::vector<std::string>& into);
 
+// Which of the nodes before list[end] make `y` from the `independent` names; the other names that
+// they use, and y if none of them makes it, are appended to `given`.
+std::vector<bool> nodes_between(const std::vector<model::Node>& list, size_t end,
+                                const std::vector<std::string>& independent, const std::string& y,
+                                std::vector<std::string>& given);
+
 }  // namespace sdx::infer

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "gradient/gradient.h"
 #include "infer/attributes.h"
 #include "infer/names.h"
 #include "model/tensor.h"
@@ -14,6 +15,8 @@ namespace {
 
 using typed::Graph;
 using typed::Outlet;
+
+constexpr std::string_view kTraining = "ai.onnx.preview.training";
 
 // Names that are visible at one place, and the opsets that nodes there mean.
 struct Scope {
@@ -49,10 +52,13 @@ class Typer {
     return nodes(body.node, scope);
   }
 
-  Status nodes(const std::vector<model::Node>& list, Scope& scope) {
+  // `part`: which of them; null for all.
+  Status nodes(const std::vector<model::Node>& list, Scope& scope,
+               const std::vector<bool>* part = nullptr) {
     for (size_t i = 0; i < list.size(); ++i) {
       const model::Node& node = list[i];
-      if (Status status = add(node, scope); !status) {
+      if (part != nullptr && !(*part)[i]) continue;
+      if (Status status = add(list, i, scope); !status) {
         Error error = std::move(status).error();
         // What the typed graph calls "node ..." has a place in the model.
         const auto at =
@@ -79,7 +85,8 @@ class Typer {
     return at->second;
   }
 
-  Status add(const model::Node& node, Scope& scope) {
+  Status add(const std::vector<model::Node>& list, size_t at, Scope& scope) {
+    const model::Node& node = list[at];
     if (graph_.size() > options_.most_nodes) {
       return fail("SDX-G0010", "more than {} nodes after inlining functions", options_.most_nodes);
     }
@@ -98,6 +105,7 @@ class Typer {
     const Op* op = find_op(node.domain, node.op_type);
     if (op == nullptr)
       return fail("SDX-G0003", "operator {}.{} is not supported", version->first, node.op_type);
+    if (op == find_op(kTraining, "Gradient")) return gradient(list, at, inputs, scope);
 
     sdx::Node use;
     use.op = op;
@@ -127,6 +135,94 @@ class Typer {
       if (!node.output[i].empty()) scope.wires[node.output[i]] = outputs[i];
     }
     return ok();
+  }
+
+  // Gradient: the nodes that make y from xs and zs are typed by themselves and differentiated; what
+  // computes the derivatives takes the node's place, at the values that it is given.
+  Status gradient(const std::vector<model::Node>& list, size_t at,
+                  const std::vector<Outlet>& inputs, Scope& scope) {
+    const model::Node& node = list[at];
+    std::vector<std::string> independent, xs;
+    std::string y;
+    for (const std::string_view wanted : {"xs", "zs", "y"}) {
+      for (const model::Attribute& attribute : node.attribute) {
+        if (attribute.name != wanted) continue;
+        if (wanted == "y") y = attribute.s;
+        if (wanted == "xs") xs = attribute.strings;
+        independent.insert(independent.end(), attribute.strings.begin(), attribute.strings.end());
+      }
+    }
+    if (inputs.size() != independent.size() || node.output.size() > xs.size()) {
+      return fail("SDX-G0011", "Gradient: {} inputs and {} outputs for {} names in xs and {} in zs",
+                  inputs.size(), node.output.size(), xs.size(), independent.size() - xs.size());
+    }
+    Graph graph;
+    Scope inner;
+    inner.opsets = scope.opsets;
+    inner.arguments = scope.arguments;
+    inner.path = scope.path;
+    inner.calls = scope.calls;
+    std::vector<Outlet> outside;  // of each source of `graph`
+    for (size_t i = 0; i < independent.size(); ++i) {
+      Fact fact = graph_.fact(inputs[i]);
+      if (!fact.is_tensor() || (i < xs.size() && !is_float(fact.type))) {
+        return fail("SDX-G0011", "Gradient: input {} is {}, which has no derivative", i,
+                    fact.text());
+      }
+      fact.value.reset();  // it varies
+      fact.symbolic.reset();
+      inner.wires[independent[i]] = graph.source(independent[i], fact);
+      outside.push_back(inputs[i]);
+    }
+    std::vector<std::string> given;
+    const std::vector<bool> part = nodes_between(list, at, independent, y, given);
+    for (const std::string& name : given) {
+      SDX_ASSIGN(const Outlet outer, wire(name, scope));
+      const Fact& fact = graph_.fact(outer);
+      if (fact.value) {
+        inner.wires[name] = graph.constant(*fact.value, name);
+      } else if (fact.present()) {
+        inner.wires[name] = graph.source(name, fact);
+        outside.push_back(outer);
+      } else {
+        inner.wires[name] = Outlet{};
+      }
+    }
+    SDX_TRY(Typer(model_, options_, graph).nodes(list, inner, &part));
+    SDX_ASSIGN(const Outlet target, wire(y, inner));
+    std::vector<Outlet> variables(graph.inputs().begin(),
+                                  graph.inputs().begin() + std::ptrdiff_t(xs.size()));
+    SDX_ASSIGN(const std::vector<Outlet> grads, gradient::differentiate(graph, target, variables));
+    for (size_t i = 0; i < grads.size(); ++i) graph.output(xs[i], grads[i]);
+    SDX_ASSIGN(const std::vector<Outlet> wires, splice(graph.without_dead(), outside, node.name));
+    for (size_t i = 0; i < node.output.size(); ++i) {
+      if (!node.output[i].empty()) scope.wires[node.output[i]] = wires[i];
+    }
+    return ok();
+  }
+
+  // The nodes of `part` in this graph, on these wires instead of its sources; its outputs.
+  Result<std::vector<Outlet>> splice(const Graph& part, const std::vector<Outlet>& sources,
+                                     const std::string& origin) {
+    std::vector<std::vector<Outlet>> wires(part.size());
+    size_t source = 0;
+    for (uint32_t id = 0; id < part.size(); ++id) {
+      const typed::Node& node = part.node(id);
+      if (node.kind == typed::Node::Kind::source) {
+        wires[id] = {sources[source++]};
+      } else if (node.kind == typed::Node::Kind::constant) {
+        wires[id] = {graph_.constant(*node.outputs[0].value, node.use.name)};
+      } else {
+        std::vector<Outlet> inputs;
+        for (const Outlet in : node.inputs)
+          inputs.push_back(in.present() ? wires[in.node][in.slot] : in);
+        SDX_ASSIGN(wires[id], graph_.add(node.use, std::move(inputs), {origin}));
+      }
+    }
+    std::vector<Outlet> outputs;
+    for (const typed::Output& output : part.outputs())
+      outputs.push_back(wires[output.outlet.node][output.outlet.slot]);
+    return outputs;
   }
 
   // A call of a model-local function: its nodes take the place of the call.

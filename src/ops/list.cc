@@ -234,6 +234,7 @@ static const Op* const kOps[] = {
     &tree_ensemble_regressor,
     &adagrad,
     &adam,
+    &gradient,
     &momentum,
     &image_decoder,
 };

@@ -241,6 +241,7 @@ extern const Op tree_ensemble_classifier;
 extern const Op tree_ensemble_regressor;
 extern const Op adagrad;
 extern const Op adam;
+extern const Op gradient;
 extern const Op momentum;
 extern const Op image_decoder;
 }  // namespace ops
