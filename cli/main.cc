@@ -1,7 +1,8 @@
-// The sardonyx program.
+// The commands of the program, and what they share.
 #include <cstdio>
 
 #include "command.h"
+#include "program.h"
 
 namespace sdx::cli {
 
@@ -33,26 +34,23 @@ int report(const Error& error, int code) {
   return code;
 }
 
-}  // namespace sdx::cli
-
-int main(int argc, char** argv) {
-  using namespace sdx::cli;
-  CLI::App program(
-      "One model, one answer: an ONNX engine whose results have the same bits everywhere.",
-      "sardonyx");
-  program.require_subcommand(1);
-  const Command commands[] = {info_command(program),    check_command(program),
-                              show_command(program),    run_command(program),
-                              test_command(program),    bench_command(program),
-                              profile_command(program), compare_command(program),
-                              convert_command(program), ops_command(program)};
+int program(int argc, char** argv) {
+  CLI::App app("One model, one answer: an ONNX engine whose results have the same bits everywhere.",
+               "sardonyx");
+  app.require_subcommand(1);
+  const Command commands[] = {info_command(app),    check_command(app),   show_command(app),
+                              run_command(app),     test_command(app),    bench_command(app),
+                              profile_command(app), compare_command(app), convert_command(app),
+                              ops_command(app)};
   try {
-    program.parse(argc, argv);
+    app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return program.exit(error) == 0 ? kOk : kUnreadable;
+    return app.exit(error) == 0 ? kOk : kUnreadable;
   }
   for (const Command& command : commands) {
     if (command.app->parsed()) return command.run();
   }
   return kUnreadable;
 }
+
+}  // namespace sdx::cli

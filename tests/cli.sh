@@ -112,6 +112,9 @@ expect 0 'Softmax[axis = 1](%x)' "$sardonyx" show "$data/softmax.onnx"
 expect 0 '%x[FLOAT, Nx3]' "$sardonyx" show "$data/softmax.onnx" --at model
 expect 0 'Softmax[axis = 1](%x) : f32[N,3]' "$sardonyx" show "$data/softmax.onnx" --at inferred
 expect 0 'Softmax.13 {axis=1} (%x) : f32[8,3] "soft"' "$sardonyx" show "$data/softmax.onnx" --at typed --set N=8
+expect 0 '<svg' "$sardonyx" show "$data/softmax.onnx" --format svg
+expect 0 'digraph' "$sardonyx" show "$data/softmax.onnx" --format dot --at optimized
+expect 2 'SDX-C0070' "$sardonyx" show "$data/static.onnx" --format svg --at plan
 expect 0 'step' "$sardonyx" show "$data/static.onnx" --at plan
 expect 0 '"median_ms":' "$sardonyx" bench "$data/static.onnx" --runs 3 --json
 expect 0 'min' "$sardonyx" bench "$data/static.onnx" --runs 3

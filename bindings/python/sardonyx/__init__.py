@@ -1,0 +1,76 @@
+"""Sardonyx: runs ONNX models; the same bits on every machine.
+
+    import sardonyx as ort                                    # a program written for onnxruntime's CPU provider runs
+
+    session = ort.InferenceSession("digits.onnx")
+    probability, = session.run(None, {"picture": pixels})
+
+    print(sardonyx.check("digits.onnx"))                      # what is wrong with a model, and where
+    sardonyx.infer("digits.onnx")["probability"].shape        # what every wire carries
+"""
+
+from ._sardonyx import __version__
+from ._errors import (
+    Error,
+    Fail,
+    InvalidArgument,
+    InvalidGraph,
+    InvalidProtobuf,
+    NoSuchFile,
+    OnnxRuntimeError,
+    Terminated,
+)
+from ._model import Explanation, Fact, Finding, Model, Report, check, explain, infer, load
+from ._session import (
+    ExecutionMode,
+    ExecutionOrder,
+    GraphOptimizationLevel,
+    InferenceSession,
+    IOBinding,
+    ModelMetadata,
+    NodeArg,
+    OrtDevice,
+    OrtValue,
+    RunOptions,
+    SessionOptions,
+)
+
+SessionIOBinding = IOBinding
+
+
+def get_device():
+    """Where models run."""
+    return "CPU"
+
+
+def get_available_providers():
+    return ["CPUExecutionProvider"]
+
+
+get_all_providers = get_available_providers
+
+
+def get_version_string():
+    return __version__
+
+
+def get_build_info():
+    return f"Sardonyx {__version__}"
+
+
+def set_default_logger_severity(severity):
+    """The library prints nothing, whatever the severity."""
+
+
+set_default_logger_verbosity = set_default_logger_severity
+
+
+def set_seed(seed):
+    """Random operators draw from the seed in the model, so that a model has one answer."""
+
+
+def disable_telemetry_events():
+    """Nothing is ever sent."""
+
+
+enable_telemetry_events = disable_telemetry_events

@@ -1,0 +1,541 @@
+"""Sessions as users of onnxruntime know them."""
+
+import enum
+import hashlib
+import json
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from . import _dtypes, _sardonyx
+from ._errors import Error, InvalidArgument, make
+
+_PROVIDER = "CPUExecutionProvider"
+
+
+class GraphOptimizationLevel(enum.IntEnum):
+    """How much to rewrite. Every level but the first is the same, and none changes a bit of a result."""
+
+    ORT_DISABLE_ALL = 0
+    ORT_ENABLE_BASIC = 1
+    ORT_ENABLE_EXTENDED = 2
+    ORT_ENABLE_LAYOUT = 3
+    ORT_ENABLE_ALL = 99
+
+
+class ExecutionMode(enum.IntEnum):
+    """Operators run one after the other, each on all threads, whichever is asked for."""
+
+    ORT_SEQUENTIAL = 0
+    ORT_PARALLEL = 1
+
+
+class ExecutionOrder(enum.IntEnum):
+    DEFAULT = 0
+    PRIORITY_BASED = 1
+
+
+class SessionOptions:
+    """How a model is compiled. Options that onnxruntime has and that mean nothing here are kept and have no effect.
+
+    Sardonyx's own: `numerics` ("standard" or "strict") and `isa` ("native", "portable", "avx2", "avx512").
+    """
+
+    def __init__(self):
+        self.intra_op_num_threads = 0  #: 0: the CPUs this process may use
+        self.inter_op_num_threads = 0
+        self.graph_optimization_level = GraphOptimizationLevel.ORT_ENABLE_ALL
+        self.execution_mode = ExecutionMode.ORT_SEQUENTIAL
+        self.execution_order = ExecutionOrder.DEFAULT
+        self.enable_profiling = False
+        self.profile_file_prefix = "sardonyx_profile_"
+        self.optimized_model_filepath = ""
+        self.enable_cpu_mem_arena = True
+        self.enable_mem_pattern = True
+        self.enable_mem_reuse = True
+        self.use_deterministic_compute = True  #: always so
+        self.log_severity_level = 2
+        self.log_verbosity_level = 0
+        self.logid = ""
+        self.numerics = "standard"
+        self.isa = "native"
+        self._entries = {}
+        self._sizes = {}
+        self._initializers = {}
+
+    def add_session_config_entry(self, key, value):
+        """Keeps a setting by its key; none of onnxruntime's keys changes what is computed."""
+        self._entries[str(key)] = str(value)
+
+    def get_session_config_entry(self, key):
+        try:
+            return self._entries[key]
+        except KeyError:
+            raise make("SDX-P0010", f'there is no session configuration entry "{key}"', [], "") from None
+
+    def add_free_dimension_override_by_name(self, name, size):
+        """Gives a named dimension of the inputs its size."""
+        self._sizes[str(name)] = int(size)
+
+    def add_free_dimension_override_by_denotation(self, denotation, size):
+        raise make("SDX-P0011", "sizes are given by name", [], "add_free_dimension_override_by_name does that")
+
+    def add_initializer(self, name, value):
+        """The value of an initializer in place of the model's."""
+        self._initializers[str(name)] = value
+
+    def register_custom_ops_library(self, path):
+        raise make("SDX-P0011", f"{path}: libraries of operators for onnxruntime cannot be loaded", [],
+                   "operators are registered through sardonyx_c.h")
+
+    def _engine(self):
+        return {
+            "threads": max(int(self.intra_op_num_threads), 0),
+            "optimize": self.graph_optimization_level != GraphOptimizationLevel.ORT_DISABLE_ALL,
+            "strict": self.numerics == "strict",
+            "isa": self.isa,
+            "set": self._sizes,
+        }
+
+
+class RunOptions:
+    """What holds for one run. Setting `terminate` from another thread ends the run soon."""
+
+    def __init__(self):
+        self._stop = _sardonyx.Stop()
+        self.log_severity_level = 2
+        self.log_verbosity_level = 0
+        self.logid = ""
+        self.only_execute_path_to_fetches = False
+        self.training_mode = False
+        self._entries = {}
+
+    @property
+    def terminate(self):
+        return self._stop.asked
+
+    @terminate.setter
+    def terminate(self, value):
+        self._stop.asked = bool(value)
+
+    def add_run_config_entry(self, key, value):
+        self._entries[str(key)] = str(value)
+
+    def get_run_config_entry(self, key):
+        return self._entries[key]
+
+
+class NodeArg:
+    """An input or output: its name, its type as ONNX writes it, and its shape."""
+
+    __slots__ = ("name", "type", "shape")
+
+    def __init__(self, name, type, shape):
+        #: sizes are numbers, names of symbolic dimensions, or None; the shape is None where the rank is not known
+        self.name, self.type, self.shape = name, type, shape
+
+    def __repr__(self):
+        return f"NodeArg(name={self.name!r}, type={self.type!r}, shape={self.shape})"
+
+    __str__ = __repr__
+
+
+class ModelMetadata:
+    """What a model says about itself."""
+
+    def __init__(self, fields):
+        self.__dict__.update(fields)
+
+    def __repr__(self):
+        return f"ModelMetadata({', '.join(f'{k}={v!r}' for k, v in self.__dict__.items())})"
+
+
+class OrtDevice:
+    """Where values live: the CPU."""
+
+    def __init__(self, kind="cpu", device_id=0):
+        if str(kind).lower() != "cpu":
+            raise make("SDX-P0012", f'there is no device "{kind}"; there is "cpu"', [], "")
+        self._id = device_id
+
+    @staticmethod
+    def make(kind, device_id=0):
+        return OrtDevice(kind, device_id)
+
+    def device_type(self):
+        return "cpu"
+
+    def device_id(self):
+        return self._id
+
+
+class _Capsule:
+    """A DLPack capsule as something that numpy imports."""
+
+    def __init__(self, capsule):
+        self._capsule = capsule
+
+    def __dlpack__(self, **_):
+        return self._capsule
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+class OrtValue:
+    """A tensor, sequence, map or empty optional in the engine's memory, or over memory shared with numpy."""
+
+    def __init__(self, value):
+        self._held = value if isinstance(value, _sardonyx.Value) else _sardonyx.Value(value)
+
+    @staticmethod
+    def ortvalue_from_numpy(array, device_type="cpu", device_id=0):
+        """Shares the array's memory if it is contiguous."""
+        OrtDevice(device_type, device_id)
+        return OrtValue(array)
+
+    @staticmethod
+    def ortvalue_from_numpy_with_onnx_type(array, onnx_element_type):
+        """An array of bits as elements of a type that numpy lacks."""
+        dtype = _dtypes.TABLE[onnx_element_type]
+        return OrtValue(array if array.dtype == dtype and array.dtype.names == dtype.names else array.view(dtype))
+
+    @staticmethod
+    def ortvalue_from_shape_and_type(shape, element_type, device_type="cpu", device_id=0):
+        """Zeros. The type is one of numpy's, or ONNX's number."""
+        OrtDevice(device_type, device_id)
+        dtype = _dtypes.TABLE[element_type] if isinstance(element_type, int) else np.dtype(element_type)
+        return OrtValue(np.zeros(shape, dtype))
+
+    ort_value_from_sparse_tensor = None
+
+    @staticmethod
+    def from_dlpack(data, is_bool_tensor=False):
+        """Shares the memory of a DLPack capsule, or of an object that gives one."""
+        array = np.from_dlpack(data if hasattr(data, "__dlpack__") else _Capsule(data))
+        return OrtValue(array.view(np.bool_) if is_bool_tensor else array)
+
+    def __dlpack__(self, stream=None):
+        return self.numpy().__dlpack__(stream=stream)
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def to_dlpack(self):
+        return self.__dlpack__()
+
+    def numpy(self):
+        """The value as Python sees it: an array that shares the memory, a list, a dictionary or None."""
+        return self._held.python()
+
+    def shape(self):
+        return self._held.shape()
+
+    def data_type(self):
+        """As ONNX writes it: "tensor(float)"."""
+        return self._held.onnx_type()
+
+    def element_type(self):
+        """ONNX's number of the element type."""
+        return self._held.element_type()
+
+    def data_ptr(self):
+        return self._held.data_ptr()
+
+    def tensor_size_in_bytes(self):
+        return self._held.bytes()
+
+    def has_value(self):
+        return self._held.kind() != "none"
+
+    def is_tensor(self):
+        return self._held.kind() == "tensor"
+
+    def is_tensor_sequence(self):
+        return self._held.kind() == "sequence"
+
+    def is_sparse_tensor(self):
+        return False
+
+    def device_name(self):
+        return "cpu"
+
+    def update_inplace(self, array):
+        """Copies the elements of an array of the same shape and type here."""
+        into = self.numpy()
+        if not isinstance(into, np.ndarray) or into.shape != array.shape or into.dtype != array.dtype:
+            raise make("SDX-P0013", f"an array of {array.dtype}{list(array.shape)} cannot replace {self!r}", [], "")
+        if not into.flags.writeable:
+            raise make("SDX-P0013", "the value's memory is read-only", [], "")
+        into[...] = array
+
+    def __repr__(self):
+        return f"OrtValue({self.data_type()}, {self.shape()})" if self.is_tensor() else f"OrtValue({self.data_type()})"
+
+
+class IOBinding:
+    """Inputs and outputs tied to memory, for runs that move nothing."""
+
+    def __init__(self, session):
+        self._session = session
+        self._inputs, self._outputs, self._results = {}, {}, None
+
+    def bind_cpu_input(self, name, array):
+        self._inputs[name] = array
+
+    def bind_ortvalue_input(self, name, value):
+        self._inputs[name] = value
+
+    def bind_input(self, name, device_type, device_id, element_type, shape, buffer_ptr):
+        """Memory at an address, which must stay as long as the binding."""
+        OrtDevice(device_type, device_id)
+        self._inputs[name] = _at_address(buffer_ptr, element_type, shape)
+
+    def bind_output(self, name, device_type="cpu", device_id=0, element_type=None, shape=None, buffer_ptr=None):
+        """Memory at an address to write into; without one, the engine's own."""
+        OrtDevice(device_type, device_id)
+        self._outputs[name] = None if not buffer_ptr else OrtValue(_at_address(buffer_ptr, element_type, shape))
+
+    def bind_ortvalue_output(self, name, value):
+        self._outputs[name] = value
+
+    def synchronize_inputs(self):
+        """Nothing to wait for on a CPU."""
+
+    synchronize_outputs = synchronize_inputs
+
+    def clear_binding_inputs(self):
+        self._inputs.clear()
+
+    def clear_binding_outputs(self):
+        self._outputs.clear()
+        self._results = None
+
+    def get_outputs(self):
+        """The results of the last run as OrtValues, in the order in which outputs were bound."""
+        if self._results is None:
+            raise make("SDX-P0014", "nothing has been run with this binding", [], "")
+        return list(self._results)
+
+    get_outputs_as_ortvaluevector = get_outputs
+
+    def copy_outputs_to_cpu(self):
+        return [value.numpy() for value in self.get_outputs()]
+
+    def _run(self, options):
+        names = list(self._outputs) or None
+        results = self._session.run_with_ort_values(names, self._inputs, options)
+        for i, bound in enumerate(self._outputs.values()):
+            if bound is not None:
+                bound.update_inplace(results[i].numpy())
+                results[i] = bound
+        self._results = results
+
+
+def _at_address(address, element_type, shape):
+    dtype = _dtypes.TABLE[element_type] if isinstance(element_type, int) else np.dtype(element_type)
+    count = int(np.prod(shape, dtype=np.int64))
+    import ctypes
+
+    memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(address)
+    return np.frombuffer(memory, dtype, count).reshape(shape)
+
+
+class InferenceSession:
+    """A model, compiled and ready to run.
+
+    Args:
+        path_or_bytes: the path of an .onnx file, or its bytes
+        sess_options: a SessionOptions
+        providers, provider_options: taken as onnxruntime takes them; the CPU is the one provider there is
+
+    A session may be used by many threads at once, is pickled by its file's path and hash (or its bytes), and works in a
+    child of fork().
+    """
+
+    def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **kwargs):
+        if sess_options is not None and not isinstance(sess_options, SessionOptions):
+            raise make("SDX-P0015", f"sess_options is a {type(sess_options).__name__}, not a SessionOptions", [], "")
+        self._options = sess_options or SessionOptions()
+        self._bytes = None
+        self._compiled = {}
+        self._lock = threading.Lock()
+        if isinstance(path_or_bytes, (str, os.PathLike)):
+            self._path = os.fspath(path_or_bytes)
+            self._model = _sardonyx.Model.load(self._path)
+        elif isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
+            self._path, self._bytes = None, bytes(path_or_bytes)
+            self._model = _sardonyx.Model.parse(self._bytes, "")
+        elif hasattr(path_or_bytes, "SerializeToString"):
+            self._path, self._bytes = None, path_or_bytes.SerializeToString()
+            self._model = _sardonyx.Model.parse(self._bytes, "")
+        else:
+            raise make("SDX-P0015", f"a model is a path or bytes, not a {type(path_or_bytes).__name__}", [], "")
+        self._set = set(self._options._initializers)
+        self._start()
+
+    def _start(self):
+        self._profile_start = time.monotonic_ns()
+        self._events = []
+        self._overridable = {port[0] for port in self._model.ports("overridable")}
+        self._native = self._session_for(frozenset(self._set))
+        self._names = {port[0] for port in self._model.ports("inputs")}
+        self._executor = None
+        if self._options.optimized_model_filepath:
+            with open(self._options.optimized_model_filepath, "wb") as file:
+                file.write(self._model.serialized())
+
+    def _session_for(self, overridden):
+        """The model compiled so that these initializers are given at each run."""
+        with self._lock:
+            session = self._compiled.get(overridden)
+            if session is None:
+                model = self._model.with_inputs(set(overridden)) if overridden else self._model
+                session = _sardonyx.Session(model, self._options._engine())
+                session.profiling = bool(self._options.enable_profiling)
+                self._compiled[overridden] = session
+            return session
+
+    def run(self, output_names, input_feed, run_options=None):
+        """Runs the model.
+
+        Args:
+            output_names: which outputs, in this order; None: all of them
+            input_feed: a dictionary of arrays (lists, dictionaries, OrtValues) by the inputs' names; initializers that
+                are also inputs may be given too
+            run_options: a RunOptions
+        Returns:
+            a list with an array (list, dictionary, None) for each output
+        """
+        try:
+            return self._native.run(output_names or None, input_feed, run_options)
+        except InvalidArgument as error:
+            if error.code != "SDX-A0002" and not self._set:
+                raise
+            session, feed = self._with_initializers(input_feed, error)
+        except AttributeError:
+            if self._native is None:
+                raise make("SDX-P0016", "the session is closed", [], "") from None
+            raise
+        return session.run(output_names or None, feed, run_options)
+
+    def _with_initializers(self, feed, error):
+        given = {name for name in feed if name in self._overridable}
+        if not given - self._set and not self._set or not given <= self._overridable:
+            raise error
+        return self._session_for(frozenset(given | self._set)), {**self._options._initializers, **feed}
+
+    def run_with_ort_values(self, output_names, input_dict_ort_values, run_options=None):
+        """As run, with OrtValues in and out."""
+        self._open()
+        return [OrtValue(value) for value in self._native.run_values(output_names or None, input_dict_ort_values, run_options)]
+
+    def run_async(self, output_names, input_feed, callback, user_data, run_options=None):
+        """Runs in another thread, then calls callback(results, user_data, error): error is "" if there was none."""
+        self._open()
+        with self._lock:
+            if self._executor is None:
+                self._executor = ThreadPoolExecutor(max_workers=os.cpu_count() or 1, thread_name_prefix="sardonyx")
+
+        def work():
+            try:
+                results, error = self.run(output_names, input_feed, run_options), ""
+            except Exception as raised:  # noqa: BLE001: it is the callback's to judge
+                results, error = [], str(raised)
+            callback(results, user_data, error)
+
+        self._executor.submit(work)
+
+    def io_binding(self):
+        return IOBinding(self)
+
+    def run_with_iobinding(self, iobinding, run_options=None):
+        self._open()
+        iobinding._run(run_options)
+
+    def get_inputs(self):
+        return [NodeArg(*port) for port in self._model.ports("inputs")]
+
+    def get_outputs(self):
+        return [NodeArg(*port) for port in self._model.ports("outputs")]
+
+    def get_overridable_initializers(self):
+        return [NodeArg(*port) for port in self._model.ports("overridable")]
+
+    def get_modelmeta(self):
+        return ModelMetadata(self._model.meta())
+
+    def get_session_options(self):
+        return self._options
+
+    def get_providers(self):
+        return [_PROVIDER]
+
+    def get_provider_options(self):
+        return {_PROVIDER: {}}
+
+    def set_providers(self, providers=None, provider_options=None):
+        """There is one provider, so this changes nothing."""
+
+    def disable_fallback(self):
+        """There is nothing to fall back to."""
+
+    enable_fallback = disable_fallback
+
+    def get_profiling_start_time_ns(self):
+        return self._profile_start
+
+    def end_profiling(self):
+        """Writes what was measured as a Chrome trace and returns the file's name."""
+        self._open()
+        events = [event for session in self._compiled.values() for event in session.take_events()]
+        name = f"{self._options.profile_file_prefix}{time.strftime('%Y-%m-%d_%H-%M-%S')}.json"
+        trace = [
+            {"cat": "Node", "pid": os.getpid(), "tid": 0, "ph": "X", "ts": start, "dur": duration,
+             "name": f"{node or op}_kernel_time", "args": {"op_name": op, "provider": _PROVIDER}}
+            for node, op, start, duration in events
+        ]
+        with open(name, "w", encoding="utf-8") as file:
+            json.dump(trace, file)
+        return name
+
+    @property
+    def arena_bytes(self):
+        """Bytes of working memory of the last run."""
+        self._open()
+        return self._native.arena_bytes
+
+    def close(self):
+        """Frees what the session holds; running it afterwards is an error."""
+        self._native, self._compiled = None, {}
+
+    def _open(self):
+        if self._native is None:
+            raise make("SDX-P0016", "the session is closed", [], "")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __getstate__(self):
+        state = {"path": self._path and os.path.abspath(self._path), "bytes": self._bytes, "options": self._options}
+        if self._path:
+            state["sha256"] = _sardonyx.sha256_of_file(self._path)
+        return state
+
+    def __setstate__(self, state):
+        if state["path"]:
+            found = _sardonyx.sha256_of_file(state["path"])
+            if found != state["sha256"]:
+                raise make("SDX-P0017", f"{state['path']} is another model than the one that was pickled", [], "")
+        self.__init__(state["path"] or state["bytes"], state["options"])
+
+
+def sha256(array):
+    """The digest of an array as `sardonyx run --digest` prints it."""
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()

@@ -1,0 +1,310 @@
+#!/usr/bin/python3
+"""The package as its users see it."""
+
+import multiprocessing
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+import sardonyx as ort
+import sardonyx.backend
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+SOFTMAX = str(ROOT / "tests/data/softmax.onnx")
+DIGITS = str(ROOT / "examples/digits/digits.onnx")
+THIRDS = np.full((1, 3), 1 / 3, np.float32)
+
+
+def model(nodes, inputs, outputs, initializers=(), opset=17, ir=8):
+    graph = helper.make_graph(nodes, "g", inputs, outputs, initializers)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=ir)
+    return made.SerializeToString()
+
+
+def info(name, kind=TensorProto.FLOAT, shape=("N",)):
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def identity(kind, shape=("N",)):
+    """A model that gives back what it takes."""
+    return model([helper.make_node("Identity", ["x"], ["y"])], [info("x", kind, shape)], [info("y", kind, shape)], opset=19)
+
+
+def run_in_child(session, queue):
+    queue.put(session.run(None, {"x": np.zeros((1, 3), np.float32)})[0])
+
+
+class Sessions(unittest.TestCase):
+    def setUp(self):
+        self.session = ort.InferenceSession(SOFTMAX, providers=["CPUExecutionProvider"])
+        self.x = np.zeros((1, 3), np.float32)
+
+    def test_signature(self):
+        x, = self.session.get_inputs()
+        self.assertEqual((x.name, x.type, x.shape), ("x", "tensor(float)", ["N", 3]))
+        self.assertEqual(self.session.get_outputs()[0].name, "y")
+        self.assertEqual(self.session.get_providers(), ["CPUExecutionProvider"])
+        self.assertEqual(ort.InferenceSession(DIGITS).get_modelmeta().graph_name, "digits")
+
+    def test_run_by_name_and_from_bytes(self):
+        np.testing.assert_array_equal(self.session.run(["y"], {"x": self.x})[0], THIRDS)
+        from_bytes = ort.InferenceSession(pathlib.Path(SOFTMAX).read_bytes())
+        np.testing.assert_array_equal(from_bytes.run(None, {"x": self.x})[0], THIRDS)
+        np.testing.assert_array_equal(self.session.run(None, {"x": [[0, 0, 0]]})[0], THIRDS)
+
+    def test_arrays_of_every_layout(self):
+        wide = np.arange(12, dtype=np.float32).reshape(2, 6)
+        expected = self.session.run(None, {"x": wide[:, ::2].copy()})[0]
+        for given in (wide[:, ::2], np.asfortranarray(wide[:, ::2]), wide[:, ::2].astype(">f4")):
+            np.testing.assert_array_equal(self.session.run(None, {"x": given})[0], expected)
+
+    def test_inputs_are_shared_and_freed(self):
+        x = np.zeros((1, 3), np.float32)
+        before = sys.getrefcount(x)
+        value = ort.OrtValue.ortvalue_from_numpy(x)
+        self.assertEqual(value.data_ptr(), x.ctypes.data)
+        del value
+        for _ in range(10):
+            self.session.run(None, {"x": x})
+        self.assertEqual(sys.getrefcount(x), before)
+
+    def test_outputs_outlive_the_session(self):
+        session = ort.InferenceSession(SOFTMAX)
+        y = session.run(None, {"x": self.x})[0]
+        session.close()
+        del session
+        np.testing.assert_array_equal(y, THIRDS)
+        y[0, 0] = 1  # they are the caller's
+
+    def test_wrong_calls_are_errors_with_codes(self):
+        wrong = {
+            "SDX-A0002": {"X": self.x},
+            "SDX-A0003": {},
+            "SDX-P0001": {"x": object()},
+            "SDX-P0003": {"x": np.zeros((1, 3), "M8[s]")},
+        }
+        for code, feed in wrong.items():
+            with self.assertRaises(ort.InvalidArgument, msg=code) as raised:
+                self.session.run(None, feed)
+            self.assertEqual(raised.exception.code, code)
+        for feed in ({"x": np.zeros((1, 3))}, {"x": np.zeros((1, 4), np.float32)}, {"x": np.zeros(3, np.float32)}):
+            with self.assertRaises(ValueError) as raised:
+                self.session.run(None, feed)
+            self.assertTrue(raised.exception.code.startswith("SDX-R"))
+        with self.assertRaises(ort.InvalidArgument):
+            self.session.run(["z"], {"x": self.x})
+        with self.assertRaises(FileNotFoundError):
+            ort.InferenceSession("no/such/file.onnx")
+        with self.assertRaises(ort.InvalidProtobuf):
+            ort.InferenceSession(b"junk")
+        with self.assertRaises(ort.InvalidGraph) as raised:
+            ort.InferenceSession(str(ROOT / "tests/data/badshape.onnx"))
+        self.assertIn("product", raised.exception.place)
+        self.session.close()
+        with self.assertRaises(ort.Error):
+            self.session.run(None, {"x": self.x})
+
+    def test_options(self):
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = 2
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.add_free_dimension_override_by_name("N", 2)
+        session = ort.InferenceSession(SOFTMAX, options)
+        self.assertEqual(session.run(None, {"x": np.zeros((2, 3), np.float32)})[0].shape, (2, 3))
+        with self.assertRaises(ort.Error):
+            session.run(None, {"x": np.zeros((3, 3), np.float32)})
+
+    def test_threads_share_a_session(self):
+        results = []
+        def work():
+            for _ in range(50):
+                results.append(self.session.run(None, {"x": self.x})[0])
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(len(results), 400)
+        for result in results:
+            np.testing.assert_array_equal(result, THIRDS)
+
+    def test_run_async(self):
+        done, seen = threading.Event(), []
+        def callback(results, data, error):
+            seen.append((results, data, error))
+            done.set()
+        self.session.run_async(None, {"x": self.x}, callback, 7)
+        self.assertTrue(done.wait(10))
+        np.testing.assert_array_equal(seen[0][0][0], THIRDS)
+        self.assertEqual(seen[0][1:], (7, ""))
+        done.clear()
+        self.session.run_async(None, {}, callback, 8)
+        self.assertTrue(done.wait(10))
+        self.assertIn("SDX-A0003", seen[1][2])
+
+    def test_io_binding(self):
+        binding = self.session.io_binding()
+        into = np.empty((1, 3), np.float32)
+        binding.bind_cpu_input("x", self.x)
+        binding.bind_output("y", "cpu", 0, np.float32, (1, 3), into.ctypes.data)
+        self.session.run_with_iobinding(binding)
+        np.testing.assert_array_equal(into, THIRDS)
+        binding.clear_binding_outputs()
+        binding.bind_output("y")
+        self.session.run_with_iobinding(binding)
+        np.testing.assert_array_equal(binding.copy_outputs_to_cpu()[0], THIRDS)
+
+    def test_dlpack_both_ways(self):
+        y = self.session.run_with_ort_values(None, {"x": ort.OrtValue.from_dlpack(self.x)})[0]
+        np.testing.assert_array_equal(np.from_dlpack(y), THIRDS)
+        self.assertEqual(np.from_dlpack(y).ctypes.data, y.data_ptr())
+        again = ort.OrtValue.from_dlpack(y.to_dlpack())
+        np.testing.assert_array_equal(again.numpy(), THIRDS)
+
+    def test_pickle_by_path_and_hash(self):
+        again = pickle.loads(pickle.dumps(self.session))
+        np.testing.assert_array_equal(again.run(None, {"x": self.x})[0], THIRDS)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m.onnx")
+            pathlib.Path(path).write_bytes(pathlib.Path(SOFTMAX).read_bytes())
+            pickled = pickle.dumps(ort.InferenceSession(path))
+            pathlib.Path(path).write_bytes(pathlib.Path(DIGITS).read_bytes())
+            with self.assertRaises(ort.Error):
+                pickle.loads(pickled)
+
+    def test_fork(self):
+        self.session.run(None, {"x": self.x})
+        context = multiprocessing.get_context("fork")
+        queue = context.Queue()
+        child = context.Process(target=run_in_child, args=(self.session, queue))
+        child.start()
+        np.testing.assert_array_equal(queue.get(timeout=20), THIRDS)
+        child.join()
+
+    def test_profile(self):
+        options = ort.SessionOptions()
+        options.enable_profiling = True
+        with tempfile.TemporaryDirectory() as folder:
+            options.profile_file_prefix = os.path.join(folder, "p_")
+            session = ort.InferenceSession(SOFTMAX, options)
+            session.run(None, {"x": self.x})
+            self.assertIn("Softmax", pathlib.Path(session.end_profiling()).read_text())
+
+    def test_overridable_initializers(self):
+        two = helper.make_tensor("w", TensorProto.FLOAT, [1], [2.0])
+        bytes_ = model([helper.make_node("Mul", ["x", "w"], ["y"])], [info("x"), info("w", shape=(1,))], [info("y")], [two])
+        session = ort.InferenceSession(bytes_)
+        self.assertEqual([port.name for port in session.get_inputs()], ["x"])
+        self.assertEqual([port.name for port in session.get_overridable_initializers()], ["w"])
+        one = np.ones(2, np.float32)
+        np.testing.assert_array_equal(session.run(None, {"x": one})[0], [2, 2])
+        np.testing.assert_array_equal(session.run(None, {"x": one, "w": np.array([5], np.float32)})[0], [5, 5])
+
+
+class Values(unittest.TestCase):
+    def there_and_back(self, kind, array):
+        y, = ort.InferenceSession(identity(kind)).run(None, {"x": array})
+        self.assertEqual(y.dtype, array.dtype)
+        np.testing.assert_array_equal(y, array)
+
+    def test_every_type_of_numpy(self):
+        for kind, dtype in onnx.mapping.TENSOR_TYPE_TO_NP_TYPE.items():
+            if kind in (TensorProto.BFLOAT16, TensorProto.STRING):
+                continue
+            self.there_and_back(kind, np.array([0, 1, 1], dtype))
+
+    def test_strings(self):
+        self.there_and_back(TensorProto.STRING, np.array(["a", "", "grüße", "\udc80"], object))
+        y, = ort.InferenceSession(identity(TensorProto.STRING)).run(None, {"x": np.array(["ab", "c"])})
+        self.assertEqual(list(y), ["ab", "c"])
+
+    def test_types_that_numpy_lacks(self):
+        from sardonyx import _dtypes
+
+        bits = np.array([0x3F80, 0x4000], np.uint16)
+        y, = ort.InferenceSession(identity(TensorProto.BFLOAT16)).run(None, {"x": bits.view(_dtypes.TABLE[16])})
+        self.assertEqual(y.dtype, _dtypes.TABLE[16])
+        np.testing.assert_array_equal(y.view(np.uint16), bits)
+        for number, (_, _, _, storage) in _dtypes._EXTRA.items():
+            given = np.array([1, 0, 1], storage).view(_dtypes.TABLE[number])
+            value = ort.OrtValue(given)
+            self.assertEqual(value.element_type(), number)
+            np.testing.assert_array_equal(value.numpy().view(storage), given.view(storage))
+        minus = ort.OrtValue(np.array([-8, 7], np.int8).view(_dtypes.TABLE[22]))
+        np.testing.assert_array_equal(minus.numpy().view(np.int8), [-8, 7])
+
+    def test_sequences_and_optionals(self):
+        tensor = helper.make_tensor_type_proto(TensorProto.FLOAT, ["N"])
+        sequence = helper.make_sequence_type_proto(tensor)
+        session = ort.InferenceSession(model([helper.make_node("Identity", ["x"], ["y"])],
+                                             [helper.make_value_info("x", sequence)], [helper.make_value_info("y", sequence)]))
+        self.assertEqual(session.get_inputs()[0].type, "seq(tensor(float))")
+        items = [np.ones(2, np.float32), np.zeros(3, np.float32)]
+        y, = session.run(None, {"x": items})
+        self.assertEqual([list(a) for a in y], [[1, 1], [0, 0, 0]])
+        optional = helper.make_optional_type_proto(tensor)
+        session = ort.InferenceSession(model([helper.make_node("OptionalHasElement", ["x"], ["y"])],
+                                             [helper.make_value_info("x", optional)], [info("y", TensorProto.BOOL, ())], opset=18))
+        self.assertFalse(session.run(None, {"x": None})[0])
+        self.assertTrue(session.run(None, {"x": items[0]})[0])
+
+    def test_maps(self):
+        node = helper.make_node("ZipMap", ["x"], ["y"], domain="ai.onnx.ml", classlabels_strings=["a", "b"])
+        graph = helper.make_graph([node], "g", [info("x", shape=("N", 2))], [onnx.ValueInfoProto(name="y")])
+        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("ai.onnx.ml", 1), helper.make_opsetid("", 13)])
+        y, = ort.InferenceSession(made.SerializeToString()).run(None, {"x": np.array([[1, 2]], np.float32)})
+        self.assertEqual(y, [{"a": 1.0, "b": 2.0}])
+
+    def test_a_bool_array_of_other_bytes_is_refused(self):
+        with self.assertRaises(ort.InvalidArgument):
+            ort.OrtValue(np.array([2], np.uint8).view(np.bool_))
+
+
+class Models(unittest.TestCase):
+    def test_check(self):
+        self.assertTrue(ort.check(SOFTMAX))
+        report = ort.check(ROOT / "tests/data/badshape.onnx")
+        self.assertFalse(report)
+        self.assertIn("MatMul", report[0].message)
+        self.assertIn("product", report[0].place)
+
+    def test_infer_and_explain(self):
+        facts = ort.infer(DIGITS, set={"N": 2})
+        self.assertEqual(facts["probability"].shape, [2, 10])
+        why = ort.explain(DIGITS, "probability")
+        self.assertEqual((why.op, why.inputs[0].op), ("Softmax", "Gemm"))
+        self.assertIn("identifier", ort.explain("SDX-K0216")["text"])
+        with self.assertRaises(ort.Error):
+            ort.explain(DIGITS, "nowhere")
+
+    def test_notebooks_draw(self):
+        svg = ort.load(DIGITS)._repr_svg_()
+        self.assertIn("<svg", svg)
+        self.assertIn("Softmax", svg)
+        self.assertIn("f32[N,10]", svg)
+        self.assertIn("->", ort.load(DIGITS).dot())
+        self.assertIn("Softmax", str(ort.load(DIGITS)))
+
+    def test_command_line(self):
+        done = subprocess.run([sys.executable, "-m", "sardonyx", "check", SOFTMAX], capture_output=True, text=True)
+        self.assertEqual((done.returncode, "valid" in done.stdout), (0, True))
+        done = subprocess.run([sys.executable, "-m", "sardonyx", "run"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2)
+
+    def test_run_node(self):
+        node = helper.make_node("Add", ["a", "b"], ["c"])
+        c, = sardonyx.backend.run_node(node, [np.float32([1, 2]), np.float32([3, 4])])
+        np.testing.assert_array_equal(c, [4, 6])
+
+
+if __name__ == "__main__":
+    unittest.main()
