@@ -58,6 +58,7 @@ static const Op* const kOps[] = {
     &transpose,
     &unsqueeze,
     &elementwise,
+    &fused_attention,
     &matmul_transposed,
     &matmul_q4,
     &if_,

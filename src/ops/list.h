@@ -65,6 +65,7 @@ extern const Op tile;
 extern const Op transpose;
 extern const Op unsqueeze;
 extern const Op elementwise;
+extern const Op fused_attention;
 extern const Op matmul_transposed;
 extern const Op matmul_q4;
 extern const Op if_;

@@ -136,8 +136,7 @@ Result<std::optional<std::vector<Outlet>>> fuse(Rewriting& r, uint32_t id) {
         continue;
       }
     }
-    fused |=
-        is_product(producer) && r.uses(node.inputs[i]) == 1 && node.outputs[0].type == DType::f32;
+    fused |= is_product(producer) && r.uses(node.inputs[i]) == 1;
     operands.push_back(draft.input(now));
   }
   stands_for.push_back(&node);

@@ -12,8 +12,11 @@ using typed::Outlet;
 
 Result<std::optional<std::vector<Outlet>>> at(Rewriting& r, uint32_t id) {
   const typed::Node& node = r.old.node(id);
-  if (node.use.op != &ops::where || node.outputs[0].type != DType::f32)
+  const DType type = node.outputs[0].type;
+  if (node.use.op != &ops::where ||
+      (type != DType::f32 && type != DType::f16 && type != DType::bf16)) {
     return std::optional<std::vector<Outlet>>();
+  }
   const typed::Node* is_nan = r.only_from(node.inputs[0], ops::is_nan);
   const Fact& fallback = r.old.fact(node.inputs[1]);
   if (is_nan == nullptr || is_nan->inputs[0] != node.inputs[2] || !fallback.value ||
@@ -24,7 +27,11 @@ Result<std::optional<std::vector<Outlet>>> at(Rewriting& r, uint32_t id) {
   if (!node.outputs[0].has_rank() || fallback.rank() > r.old.fact(node.inputs[2]).rank()) {
     return std::optional<std::vector<Outlet>>();
   }
-  const std::string code = fmt::format("replace_nan 0 {} 0", *fallback.value->data<float>());
+  const auto* bits = static_cast<const uint16_t*>(fallback.value->raw());
+  const float value = type == DType::f32   ? *fallback.value->data<float>()
+                      : type == DType::f16 ? f16_to_f32(*bits)
+                                           : bf16_to_f32(*bits);
+  const std::string code = fmt::format("replace_nan 0 {} 0", value);
   const typed::Node* stands_for[] = {is_nan, &node};
   SDX_ASSIGN(std::vector<Outlet> wires,
              r.add(ops::elementwise, {{"code", std::vector<std::string>{code}}},

@@ -78,7 +78,10 @@ Result<Graph> apply_rules(const Graph& graph, std::span<const Rule> rules) {
   return made;
 }
 
-Result<Graph> optimize(const Graph& graph) { return apply_rules(graph.without_dead(), rules()); }
+Result<Graph> optimize(const Graph& graph) {
+  SDX_ASSIGN(const Graph programs, apply_rules(graph.without_dead(), rules()));
+  return apply_rules(programs, rules_on_programs());
+}
 
 Result<Graph> to_standard_numerics(const Graph& graph) {
   return apply_rules(graph.without_dead(), standard_numerics());

@@ -7,6 +7,11 @@ std::span<const Rule> rules() {
   return kRules;
 }
 
+std::span<const Rule> rules_on_programs() {
+  static const Rule kRules[] = {fuse_attention};
+  return kRules;
+}
+
 std::span<const Rule> standard_numerics() {
   static const Rule kRules[] = {qdq_conv};
   return kRules;

@@ -12,6 +12,11 @@ extern const Rule fuse_elementwise;
 
 std::span<const Rule> rules();
 
+// A second pass, over the programs that the first has made.
+extern const Rule fuse_attention;
+
+std::span<const Rule> rules_on_programs();
+
 // The published rules that change bits: applied at the standard numerics level whether or not the
 // graph is optimised.
 extern const Rule qdq_conv;

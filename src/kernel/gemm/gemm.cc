@@ -131,8 +131,9 @@ size_t gemm_packed_b_size(size_t k, size_t n) {
   return (n / kPanel * kPanel + panel_width(n % kPanel)) * k;
 }
 
-void gemm_pack_b(const void* b, DType type, size_t ldb, bool trans_b, size_t k, size_t n,
-                 float* packed, Pool& pool) {
+namespace {
+
+GemmArgs packing_args(const void* b, DType type, size_t ldb, bool trans_b, size_t k, size_t n) {
   GemmArgs g;
   g.n = n;
   g.k = k;
@@ -140,13 +141,38 @@ void gemm_pack_b(const void* b, DType type, size_t ldb, bool trans_b, size_t k, 
   g.b_type = type;
   g.ldb = ldb;
   g.trans_b = trans_b;
+  return g;
+}
+
+}  // namespace
+
+void gemm_pack_b(const void* b, DType type, size_t ldb, bool trans_b, size_t k, size_t n,
+                 float* packed, Pool& pool) {
+  const GemmArgs g = packing_args(b, type, ldb, trans_b, k, n);
   const Isa isa = best_isa();
   pool.parallel(panels_of(n), 1,
                 [&](size_t begin, size_t end, int) { pack_panels(g, 0, packed, begin, end, isa); });
 }
+void gemm_pack_b_here(const void* b, DType type, size_t ldb, bool trans_b, size_t k, size_t n,
+                      float* packed) {
+  pack_panels(packing_args(b, type, ldb, trans_b, k, n), 0, packed, 0, panels_of(n), best_isa());
+}
 
 size_t gemm_scratch_bytes(const GemmArgs& g, int threads) {
   return layout(g, threads).floats(threads) * sizeof(float);
+}
+
+void gemm_here(const GemmArgs& g) {
+  if (g.m == 0 || g.n == 0) return;
+  const Isa isa = best_isa();
+  float* a_pack = static_cast<float*>(g.scratch);
+  float* b_pack = a_pack + layout(g, 1).a_floats;
+  if (reads_b_in_place(g)) {
+    pack_ragged(g, 0, b_pack, isa);
+  } else if (g.b_packed == nullptr) {
+    pack_panels(g, 0, b_pack, 0, panels_of(g.n), isa);
+  }
+  SDX_PICK(gemm_block, isa)(product(g, 0, b_pack).block(0, g.m, 0, panels_of(g.n), a_pack));
 }
 
 void gemm(const GemmArgs& g, Pool& pool) {

@@ -49,6 +49,8 @@ struct GemmArgs {
 };
 
 void gemm(const GemmArgs&, Pool&);
+// One product (batch 1) on the calling thread alone, with gemm_scratch_bytes(args, 1).
+void gemm_here(const GemmArgs&);
 // What gemm needs for these sizes; reads no pointer but tests whether b_packed is null.
 size_t gemm_scratch_bytes(const GemmArgs&, int threads);
 
@@ -57,6 +59,8 @@ size_t gemm_scratch_bytes(const GemmArgs&, int threads);
 size_t gemm_packed_b_size(size_t k, size_t n);
 void gemm_pack_b(const void* b, DType type, size_t ldb, bool trans_b, size_t k, size_t n,
                  float* packed, Pool&);
+void gemm_pack_b_here(const void* b, DType type, size_t ldb, bool trans_b, size_t k, size_t n,
+                      float* packed);
 
 struct GemmF64Args {
   size_t m = 0, n = 0, k = 0;
