@@ -141,5 +141,44 @@ TEST(TransposedWeights, a_product_reads_the_weights_as_they_lie) {
                  table);
 }
 
+TEST(FuseAttention, the_exported_form_becomes_one_operation) {
+  expect_rewrite(R"(graph "g" {
+      %q = input : f32[1,2,30,8]
+      %k = input : f32[1,2,8,21]
+      %v = input : f32[1,2,21,5]
+      %mask = input : f32[1,1,1,21]
+      %c = f32[] {0.0}
+      %1 = MatMul.13 (%q, %k)
+      %2 = Add.14 (%mask, %1)
+      %3 = Softmax.13 (%2)
+      %4 = IsNaN.20 (%3)
+      %5 = Where.16 (%4, %c, %3)
+      %6 = MatMul.13 (%5, %v)
+      output "y" = %6
+    })",
+                 R"(graph "g" {
+      %q = input : f32[1,2,30,8]
+      %k = input : f32[1,2,8,21]
+      %v = input : f32[1,2,21,5]
+      %mask = input : f32[1,1,1,21]
+      %1 = sardonyx::FusedAttention.1 {scores=["add 1 0"], weights=["replace_nan 0 0 0"]} (%q, %k, %v, %mask)
+      output "y" = %1
+    })");
+}
+
+TEST(FuseAttention, scores_that_are_read_elsewhere_stay) {
+  const char* same = R"(graph "g" {
+      %q = input : f32[30,8]
+      %k = input : f32[8,21]
+      %v = input : f32[21,5]
+      %1 = MatMul.13 (%q, %k)
+      %2 = Softmax.13 (%1)
+      %3 = MatMul.13 (%2, %v)
+      output "y" = %3
+      output "weights" = %2
+    })";
+  expect_rewrite(same, same);
+}
+
 }  // namespace
 }  // namespace sdx::rewrite
