@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "kernel/gemm/reference.h"
-#include "kernel/lanes.h"
 #include "kernel/math/math.h"
 #include "ops/attention/attention_fast.h"
 #include "ops/random/noise.h"
+#include "ops/rounded.h"
 
 namespace sdx::ops {
 namespace {
@@ -101,32 +101,6 @@ void put(const View& out, size_t at, C x) {
   visit_floats(out.type, [&]<class T>() { out.data<T>()[at] = store<T>(Compute<T>(x)); });
 }
 
-// x rounded to P.
-template <class P>
-Compute<P> rounded(Compute<P> x) {
-  return load(store<P>(x));
-}
-
-// The sum over all keys: by lanes in float or double. ONNX's own sums of 16-bit numbers are rounded
-// after each addition, in order; so are these within 16 neighbours, whose sums then add up in
-// float.
-template <class P>
-Compute<P> sum_of(const std::vector<Compute<P>>& e) {
-  using W = Compute<P>;
-  if constexpr (std::is_arithmetic_v<P>) {
-    return lane_sum<W>(e.size(), [&](size_t j) { return e[j]; });
-  } else {
-    constexpr size_t kBlock = 16;
-    return rounded<P>(lane_sum<W>((e.size() + kBlock - 1) / kBlock, [&](size_t block) {
-      W sum = 0;
-      for (size_t j = block * kBlock; j < std::min(e.size(), (block + 1) * kBlock); ++j) {
-        sum = rounded<P>(sum + e[j]);
-      }
-      return sum;
-    }));
-  }
-}
-
 // The softmax of the keys' scores in the precision P, each step rounded to P: m = max score, e =
 // exp(score - m), e / sum e. Scores of -inf alone give zeros.
 template <class P, class C>
@@ -143,7 +117,7 @@ void softmax(std::vector<C>& row, const KeyRange& keys) {
   for (size_t j = keys.first; j < keys.last; ++j) {
     e[j] = rounded<P>(math::exp(rounded<P>(e[j] - most)));
   }
-  const W sum = sum_of<P>(e);
+  const W sum = rounded_sum<P>(e.size(), [&](size_t j) { return e[j]; });
   for (size_t j = keys.first; j < keys.last; ++j) row[j] = C(rounded<P>(e[j] / sum));
 }
 

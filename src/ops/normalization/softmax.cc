@@ -1,10 +1,10 @@
 // Softmax and LogSoftmax.
-#include "kernel/lanes.h"
 #include "kernel/math/math.h"
 #include "kernel/rows/rows.h"
+#include "kernel/tile/tile.h"
 #include "ops/common.h"
 #include "ops/noise.h"
-#include "ops/widened.h"
+#include "ops/rounded.h"
 
 namespace sdx::ops {
 namespace {
@@ -39,7 +39,7 @@ Result<Softmax> read(const Node& node, const Facts& in) {
 Result<Facts> infer(const Softmax&, const Facts& in) { return Facts{like(in[0])}; }
 
 // m = max x;  e = exp(x - m);  s = sum e (by lanes);  y = e / s, or for LogSoftmax y = (x - m) -
-// log s.
+// log s. Each step is rounded to the type.
 template <class T>
 void rows(const Softmax& a, const View& x, const View& y) {
   using C = Compute<T>;
@@ -50,12 +50,12 @@ void rows(const Softmax& a, const View& x, const View& y) {
       const auto in = [&](size_t i) { return load(x.data<T>()[base + i * at.inner]); };
       C most = -std::numeric_limits<C>::infinity();
       for (size_t i = 0; i < at.size; ++i) most = in(i) > most || in(i) != in(i) ? in(i) : most;
-      const auto e = [&](size_t i) { return math::exp(in(i)-most); };
-      const C sum = lane_sum<C>(at.size, e);
-      for (size_t i = 0; i < at.size; ++i) {
-        y.data<T>()[base + i * at.inner] =
-            store<T>(a.log ? (in(i)-most) - math::log(sum) : e(i) / sum);
-      }
+      const auto d = [&](size_t i) { return rounded<T>(in(i)-most); };
+      const auto e = [&](size_t i) { return rounded<T>(math::exp(d(i))); };
+      const C sum = rounded_sum<T>(at.size, e);
+      const C log_sum = rounded<T>(math::log(sum));
+      for (size_t i = 0; i < at.size; ++i)
+        y.data<T>()[base + i * at.inner] = store<T>(a.log ? d(i) - log_sum : e(i) / sum);
     }
   }
 }
@@ -91,29 +91,94 @@ Status run(const Softmax& a, Args& args) {
   });
   return ok();
 }
-constexpr Kernel<Softmax> kPlain = {.name = "softmax_f32", .fits = fits, .run = run};
-constexpr Kernel<Softmax> kKernels[] = {kPlain, widened<kPlain>("softmax_f16")};
+
+// Rows of a 16-bit type, each step over a whole row of floats in scratch memory, then rounded.
+bool fits_narrow(const Softmax& a, const Call& call) {
+  return bits(call.in[0].type) == 16 && split_at(call.in[0].dims(), a.first, a.count).inner == 1;
+}
+size_t row_bytes(size_t n) { return (n + 31) / 32 * 32 * (sizeof(float) + sizeof(uint16_t)); }
+size_t scratch_narrow(const Softmax& a, const Call& call) {
+  return size_t(call.threads) * row_bytes(split_at(call.in[0].dims(), a.first, a.count).size);
+}
+template <class T>
+void run_rows(const Softmax& a, Args& args) {
+  constexpr bool kHalf = std::is_same_v<T, F16>;
+  const auto widen = kHalf ? SDX_PICK(tile_from_f16, args.isa) : SDX_PICK(tile_from_bf16, args.isa);
+  const auto narrow = kHalf ? SDX_PICK(tile_to_f16, args.isa) : SDX_PICK(tile_to_bf16, args.isa);
+  const auto unary = SDX_PICK(tile_unary, args.isa);
+  const auto binary = SDX_PICK(tile_binary, args.isa);
+  const AxisSplit at = split_at(args.in(0).dims, a.first, a.count);
+  const size_t n = at.size;
+  args.pool->parallel(at.outer, 1 + 4096 / (n + 1), [&](size_t begin, size_t end, int thread) {
+    auto* d = reinterpret_cast<float*>(args.scratch.data() + size_t(thread) * row_bytes(n));
+    auto* bits = reinterpret_cast<uint16_t*>(d + (n + 31) / 32 * 32);
+    const auto round = [&] {
+      narrow(d, bits, n);
+      widen(bits, d, n);
+    };
+    for (size_t row = begin; row < end; ++row) {
+      widen(args.in(0).data<uint16_t>() + row * n, d, n);
+      const float most = SDX_PICK(tile_max, args.isa)(d, n);
+      binary(BinaryOp::sub, d, 1, &most, 0, d, n);
+      round();
+      uint16_t* y = args.out().data<uint16_t>() + row * n;
+      if (a.log) narrow(d, y, n);
+      unary(UnaryOp::exp, d, d, n, 0, 0);
+      round();
+      const float sum = kHalf ? rounded<T>(SDX_PICK(tile_sum, args.isa)(d, n))
+                              : rounded_sum<T>(n, [&](size_t i) { return d[i]; });
+      const float log_sum = rounded<T>(math::log(sum));
+      if (a.log) widen(y, d, n);
+      binary(a.log ? BinaryOp::sub : BinaryOp::div, d, 1, a.log ? &log_sum : &sum, 0, d, n);
+      narrow(d, y, n);
+    }
+  });
+}
+Status run_narrow(const Softmax& a, Args& args) {
+  args.in(0).type == DType::f16 ? run_rows<F16>(a, args) : run_rows<BF16>(a, args);
+  return ok();
+}
+
+constexpr Kernel<Softmax> kKernels[] = {
+    {.name = "softmax_f32", .fits = fits, .run = run},
+    {.name = "softmax_f16", .fits = fits_narrow, .run = run_narrow, .scratch = scratch_narrow},
+};
 
 std::vector<Case> cases() {
   const Tensor x = Tensor::of<float>({2, 3}, {-1, 0, 1, 1, 1, 1});
-  return {{.name = "opset1_flattens_from_axis",
-           .opset = 1,
-           .attrs = {{"axis", int64_t{0}}},
-           .inputs = {Tensor::of<float>({2, 2}, {0, 0, 0, 0})},
-           .expected = {Tensor::of<float>({2, 2}, {.25f, .25f, .25f, .25f})}},
-          {.name = "opset13_takes_the_last_axis",
-           .opset = 13,
-           .attrs = {},
-           .inputs = {x},
-           .expected = {Tensor::of<float>(
-               {2, 3}, {.09003057f, .24472848f, .66524094f, 1 / 3.f, 1 / 3.f, 1 / 3.f})},
-           .rtol = 1e-6},
-          {.name = "long_rows", .opset = 13, .attrs = {}, .inputs = {noise({5, 77})}},
-          {.name = "an_inner_axis",
-           .opset = 13,
-           .attrs = {{"axis", int64_t{1}}},
-           .inputs = {noise({2, 21, 70})}},
-          {.name = "halves", .opset = 13, .attrs = {}, .inputs = {noise(DType::f16, {3, 40})}}};
+  return {
+      {.name = "opset1_flattens_from_axis",
+       .opset = 1,
+       .attrs = {{"axis", int64_t{0}}},
+       .inputs = {Tensor::of<float>({2, 2}, {0, 0, 0, 0})},
+       .expected = {Tensor::of<float>({2, 2}, {.25f, .25f, .25f, .25f})}},
+      {.name = "opset13_takes_the_last_axis",
+       .opset = 13,
+       .attrs = {},
+       .inputs = {x},
+       .expected = {Tensor::of<float>(
+           {2, 3}, {.09003057f, .24472848f, .66524094f, 1 / 3.f, 1 / 3.f, 1 / 3.f})},
+       .rtol = 1e-6},
+      {.name = "long_rows", .opset = 13, .attrs = {}, .inputs = {noise({5, 77})}},
+      {.name = "an_inner_axis",
+       .opset = 13,
+       .attrs = {{"axis", int64_t{1}}},
+       .inputs = {noise({2, 21, 70})}},
+      {.name = "halves", .opset = 13, .attrs = {}, .inputs = {noise(DType::f16, {3, 40})}},
+      {.name = "brain_floats", .opset = 13, .attrs = {}, .inputs = {noise(DType::bf16, {3, 77})}}};
+}
+
+std::vector<Case> log_cases() {
+  return {
+      {.name = "equal_elements",
+       .opset = 13,
+       .attrs = {},
+       .inputs = {Tensor::of<float>({1, 2}, {3, 3})},
+       .expected = {Tensor::of<float>({1, 2}, {-0.6931472f, -0.6931472f})},
+       .rtol = 1e-6},
+      {.name = "long_rows", .opset = 13, .attrs = {}, .inputs = {noise({5, 77})}},
+      {.name = "halves", .opset = 13, .attrs = {}, .inputs = {noise(DType::f16, {3, 40})}},
+      {.name = "brain_floats", .opset = 13, .attrs = {}, .inputs = {noise(DType::bf16, {3, 77})}}};
 }
 
 constexpr OpOf<Softmax> kSoftmax{
@@ -134,6 +199,7 @@ constexpr OpOf<Softmax> kLogSoftmax{
     .infer = infer,
     .reference = reference,
     .kernels = kKernels,
+    .cases = log_cases,
 };
 
 }  // namespace

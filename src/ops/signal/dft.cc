@@ -57,10 +57,51 @@ Result<Facts> infer(const Dft& a, const Facts& in) {
   return Facts{Fact::tensor(in[0].type, std::move(shape))};
 }
 
-// Along the axis, in double (fourier.h): the signal cut or padded with zeros to n values and
-// transformed; an inverse is divided by n; results are rounded once. A one-sided forward transform
-// gives the first n / 2 + 1 values. A one-sided inverse takes them, completes them by X[n - k] =
-// conj X[k] with X[0] and X[n / 2] real, and gives the real part.
+struct Line {
+  size_t axis, n;
+  bool inverse, real_out;
+};
+
+// Along the axis, in float or double (fourier.h): the signal cut or padded with zeros to n values
+// and transformed; an inverse is divided by n. A one-sided forward transform gives the first n / 2
+// + 1 values. A one-sided inverse takes them, completes them by X[n - k] = conj X[k] with X[0] and
+// X[n / 2] real, and gives the real part.
+template <class R>
+void transform(const Line& a, const View& x, const View& y) {
+  const size_t n = a.n, parts = size_t(x.dims.back()), out_parts = size_t(y.dims.back());
+  AxisSplit at = split_at(x.dims, a.axis);
+  at.inner /= parts;  // of complex numbers
+  const size_t out_size = size_t(y.dims[a.axis]);
+  Fourier<R> fourier(n, a.inverse);
+  std::vector<Complex<R>> line(n), result(n);
+  for (size_t outer = 0; outer < at.outer; ++outer) {
+    for (size_t inner = 0; inner < at.inner; ++inner) {
+      const auto value = [&](size_t i) -> Complex<R> {
+        if (i >= at.size) return {};
+        const size_t from = ((outer * at.size + i) * at.inner + inner) * parts;
+        return {R(get_f64(x.type, x.raw, from)),
+                parts == 2 ? R(get_f64(x.type, x.raw, from + 1)) : R(0)};
+      };
+      for (size_t i = 0; i < n; ++i) {
+        if (!a.real_out || i <= n / 2) {
+          line[i] = value(i);
+          if (a.real_out && (i == 0 || 2 * i == n)) line[i].im = 0;
+        } else {
+          line[i] = {line[n - i].re, -line[n - i].im};
+        }
+      }
+      if (parts == 1) fourier.run_real(line.data(), result.data());
+      if (parts == 2) fourier.run(line.data(), result.data());
+      for (size_t i = 0; i < out_size; ++i) {
+        if (a.inverse) result[i] = {result[i].re / R(n), result[i].im / R(n)};
+        const size_t to = ((outer * out_size + i) * at.inner + inner) * out_parts;
+        put_f64(y, to, result[i].re);
+        if (out_parts == 2) put_f64(y, to + 1, result[i].im);
+      }
+    }
+  }
+}
+
 Status reference(const Dft& a, Args& args) {
   const View& x = args.in(0);
   const size_t rank = x.rank();
@@ -85,35 +126,8 @@ Status reference(const Dft& a, Args& args) {
   SDX_TRY(element_count(dims));
   SDX_ASSIGN(const View y, output(args, 0, dims));
 
-  AxisSplit at = split_at(x.dims, axis);
-  at.inner /= parts;  // of complex numbers
-  const size_t out_size = size_t(dims[axis]), out_parts = size_t(dims[rank - 1]);
-  Fourier fourier(n, a.inverse);
-  std::vector<Complex> line(n), result(n);
-  for (size_t outer = 0; outer < at.outer; ++outer) {
-    for (size_t inner = 0; inner < at.inner; ++inner) {
-      const auto value = [&](size_t i) -> Complex {
-        if (i >= at.size) return {};
-        const size_t from = ((outer * at.size + i) * at.inner + inner) * parts;
-        return {get_f64(x.type, x.raw, from), parts == 2 ? get_f64(x.type, x.raw, from + 1) : 0};
-      };
-      for (size_t i = 0; i < n; ++i) {
-        if (!real_out || i <= n / 2) {
-          line[i] = value(i);
-          if (real_out && (i == 0 || 2 * i == n)) line[i].im = 0;
-        } else {
-          line[i] = {line[n - i].re, -line[n - i].im};
-        }
-      }
-      fourier.run(line.data(), result.data());
-      for (size_t i = 0; i < out_size; ++i) {
-        if (a.inverse) result[i] = {result[i].re / double(n), result[i].im / double(n)};
-        const size_t to = ((outer * out_size + i) * at.inner + inner) * out_parts;
-        put_f64(y, to, result[i].re);
-        if (out_parts == 2) put_f64(y, to + 1, result[i].im);
-      }
-    }
-  }
+  const Line line{axis, n, a.inverse, real_out};
+  x.type == DType::f64 ? transform<double>(line, x, y) : transform<float>(line, x, y);
   return ok();
 }
 

@@ -1,13 +1,20 @@
 #include "ops/signal/fourier.h"
 
-#include <utility>
-
 #include "kernel/math/math.h"
 
 namespace sdx::ops {
 namespace {
 
-Complex times(const Complex& a, const Complex& b) {
+template <class R>
+Complex<R> operator+(const Complex<R>& a, const Complex<R>& b) {
+  return {a.re + b.re, a.im + b.im};
+}
+template <class R>
+Complex<R> operator-(const Complex<R>& a, const Complex<R>& b) {
+  return {a.re - b.re, a.im - b.im};
+}
+template <class R>
+Complex<R> operator*(const Complex<R>& a, const Complex<R>& b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
 
@@ -20,7 +27,7 @@ size_t smallest_factor(size_t n) {
 
 }  // namespace
 
-Complex turn(size_t j, size_t n) {
+Complex<double> turn(size_t j, size_t n) {
   j %= n;
   const size_t quarter = 4 * j / n, rest = 4 * j % n;
   const double angle = 1.5707963267948966 * (double(rest) / double(n));
@@ -37,35 +44,71 @@ Complex turn(size_t j, size_t n) {
   }
 }
 
-Fourier::Fourier(size_t n, bool inverse) : n_(n), turns_(n), terms_(n) {
+template <class R>
+Fourier<R>::Fourier(size_t n, bool inverse) : n_(n), turns_(n), terms_(n), sums_(n), gaps_(n) {
   for (size_t j = 0; j < n; ++j) {
-    turns_[j] = turn(j, n);
-    if (!inverse) turns_[j].im = -turns_[j].im;
+    const Complex<double> w = turn(j, n);
+    turns_[j] = {R(w.re), inverse ? R(w.im) : -R(w.im)};
   }
 }
 
-void Fourier::run(const Complex* in, Complex* out) {
-  if (n_ > 0) part(in, 1, out, n_);
+template <class R>
+void Fourier<R>::run(Complex<R>* in, Complex<R>* out) {
+  if (n_ > 0) part(in, n_, out, 1);
 }
 
-void Fourier::part(const Complex* in, size_t step, Complex* out, size_t n) {
+template <class R>
+void Fourier<R>::run_real(Complex<R>* in, Complex<R>* out) {
+  run(in, out);
+  out[0].im = 0;
+  if (n_ % 2 == 0) out[n_ / 2].im = 0;
+  for (size_t j = 1; 2 * j < n_; ++j) out[n_ - j] = {out[j].re, -out[j].im};
+}
+
+template <class R>
+void Fourier<R>::part(Complex<R>* x, size_t n, Complex<R>* out, size_t step) {
   if (n == 1) {
-    *out = *in;
+    *out = *x;
     return;
   }
   const size_t p = smallest_factor(n), m = n / p;
-  for (size_t r = 0; r < p; ++r) part(in + r * step, step * p, out + r * m, m);
-  for (size_t k = 0; k < m; ++k) {
-    for (size_t r = 0; r < p; ++r) terms_[r] = out[r * m + k];
-    for (size_t j = k; j < n; j += m) {
-      Complex sum = terms_[0];
-      for (size_t r = 1; r < p; ++r) {
-        const Complex term = times(terms_[r], turns_[r * j % n * (n_ / n)]);
-        sum = {sum.re + term.re, sum.im + term.im};
-      }
-      out[j] = sum;
+  for (size_t i = 0; i < m; ++i) {
+    for (size_t j = 0; j < p; ++j) terms_[j] = x[i + m * j];
+    meet(p);
+    x[i] = terms_[0];
+    for (size_t k = 1; k < p; ++k)
+      x[i + m * k] = i == 0 ? terms_[k] : terms_[k] * turns_[i * k * (n_ / n)];
+  }
+  for (size_t k = 0; k < p; ++k) part(x + k * m, m, out + k * step, step * p);
+}
+
+template <class R>
+void Fourier<R>::meet(size_t p) {
+  const Complex<R> first = terms_[0];
+  if (p == 2) {
+    terms_[0] = first + terms_[1];
+    terms_[1] = first - terms_[1];
+    return;
+  }
+  const size_t pairs = (p - 1) / 2;
+  for (size_t j = 1; j <= pairs; ++j) {
+    sums_[j] = terms_[j] + terms_[p - j];
+    gaps_[j] = terms_[j] - terms_[p - j];
+    terms_[0] = terms_[0] + sums_[j];
+  }
+  for (size_t k = 1; k <= pairs; ++k) {
+    Complex<R> a = first, b;
+    for (size_t j = 1; j <= pairs; ++j) {
+      const Complex<R> w = turns_[j * k % p * (n_ / p)];
+      a = a + Complex<R>{w.re * sums_[j].re, w.re * sums_[j].im};
+      b = b + Complex<R>{-(w.im * gaps_[j].im), w.im * gaps_[j].re};
     }
+    terms_[k] = a + b;
+    terms_[p - k] = a - b;
   }
 }
+
+template class Fourier<float>;
+template class Fourier<double>;
 
 }  // namespace sdx::ops

@@ -43,8 +43,35 @@ Result<Facts> infer(const Stft& a, const Facts& in) {
   return Facts{Fact::tensor(in[0].type, std::move(shape))};
 }
 
-// Frame f is the transform (fourier.h, in double) of signal[f * step + i] * window[i], i < frame
-// length; a window shorter than the frame is 0 behind its end. Results are rounded once.
+// Frame f is the transform (fourier.h, in float or double) of signal[f * step + i] * window[i], i <
+// frame length; a window shorter than the frame is 0 behind its end.
+template <class R>
+void frames_of(const Args& args, size_t n, int64_t step, const View& y) {
+  const View& x = args.in(0);
+  const auto parts = size_t(x.dims[2]);
+  Fourier<R> fourier(n, false);
+  std::vector<Complex<R>> line(n), result(n);
+  size_t to = 0;
+  for (size_t batch = 0; batch < size_t(x.dims[0]); ++batch) {
+    for (int64_t frame = 0; frame < y.dims[1]; ++frame) {
+      for (size_t i = 0; i < n; ++i) {
+        const size_t from = (batch * size_t(x.dims[1]) + size_t(frame * step) + i) * parts;
+        R weight = 1;
+        if (args.has(2))
+          weight = i < args.in(2).count ? R(get_f64(args.in(2).type, args.in(2).raw, i)) : R(0);
+        line[i] = {R(get_f64(x.type, x.raw, from)) * weight,
+                   parts == 2 ? R(get_f64(x.type, x.raw, from + 1)) * weight : R(0)};
+      }
+      if (parts == 1) fourier.run_real(line.data(), result.data());
+      if (parts == 2) fourier.run(line.data(), result.data());
+      for (size_t i = 0; i < size_t(y.dims[2]); ++i) {
+        put_f64(y, to++, result[i].re);
+        put_f64(y, to++, result[i].im);
+      }
+    }
+  }
+}
+
 Status reference(const Stft& a, Args& args) {
   const View& x = args.in(0);
   if (x.rank() != 3 || (x.dims[2] != 1 && x.dims[2] != 2)) {
@@ -61,30 +88,11 @@ Status reference(const Stft& a, Args& args) {
     return fail("SDX-R0903", "frame_length is {}; it must be in [1, {}], the signal's length",
                 length, x.dims[1]);
   }
-  const auto n = size_t(length), parts = size_t(x.dims[2]);
+  const auto n = size_t(length);
   const int64_t frames = (x.dims[1] - length) / step + 1,
                 bins = a.onesided ? length / 2 + 1 : length;
   SDX_ASSIGN(const View y, output(args, 0, {x.dims[0], frames, bins, 2}));
-  Fourier fourier(n, false);
-  std::vector<Complex> line(n), result(n);
-  size_t to = 0;
-  for (size_t batch = 0; batch < size_t(x.dims[0]); ++batch) {
-    for (int64_t frame = 0; frame < frames; ++frame) {
-      for (size_t i = 0; i < n; ++i) {
-        const size_t from = (batch * size_t(x.dims[1]) + size_t(frame * step) + i) * parts;
-        double weight = 1;
-        if (args.has(2))
-          weight = i < args.in(2).count ? get_f64(args.in(2).type, args.in(2).raw, i) : 0;
-        line[i] = {get_f64(x.type, x.raw, from) * weight,
-                   parts == 2 ? get_f64(x.type, x.raw, from + 1) * weight : 0};
-      }
-      fourier.run(line.data(), result.data());
-      for (size_t i = 0; i < size_t(bins); ++i) {
-        put_f64(y, to++, result[i].re);
-        put_f64(y, to++, result[i].im);
-      }
-    }
-  }
+  x.type == DType::f64 ? frames_of<double>(args, n, step, y) : frames_of<float>(args, n, step, y);
   return ok();
 }
 
