@@ -7,7 +7,10 @@
 #include <fstream>
 #include <set>
 
+#include "api/digest.h"
+#include "base/sha256.h"
 #include "command.h"
+#include "facts.h"
 #include "judge.h"
 #include "listing.h"
 #include "model/tensor.h"
@@ -22,7 +25,7 @@ struct Flags {
   std::vector<std::string> folders;
   EngineFlags engine;
   std::string expected;
-  bool quiet = false, list_missing = false;
+  bool quiet = false, list_missing = false, facts = false, digest = false;
 };
 
 std::vector<fs::path> numbered(const fs::path& folder, const std::string& stem,
@@ -35,27 +38,26 @@ std::vector<fs::path> numbered(const fs::path& folder, const std::string& stem,
   }
 }
 
-Status run_data_set(const model::Model& model, const run::Compiled& compiled, run::Session& session,
-                    const fs::path& folder, const Tolerance& tolerance) {
-  const auto read = [](const fs::path& path,
-                       const std::optional<model::Type>& type) -> Result<Value> {
-    if (!type) return fail("SDX-C0010", "{} has no declared type", path.filename().string());
-    SDX_ASSIGN(Value value, model::read_value_file(path.string(), *type));
-    // The suite of ONNX 1.12 stores bfloat16 as its bits in uint16.
-    const model::TensorType* tensor = type->tensor();
-    if (tensor != nullptr && tensor->dtype() == DType::bf16 && value.is_tensor() &&
-        value.tensor().type() == DType::u16) {
-      value = value.tensor().part(0, DType::bf16, value.tensor().dims());
-    }
-    return value;
-  };
-  // Files are numbered over the inputs that have no initializer; over all of them if there are more
-  // files.
-  std::map<std::string, Value> given;
-  const auto inputs = numbered(folder, "input", ".pb");
+Result<Value> read_value(const fs::path& path, const std::optional<model::Type>& type) {
+  if (!type) return fail("SDX-C0010", "{} has no declared type", path.filename().string());
+  SDX_ASSIGN(Value value, model::read_value_file(path.string(), *type));
+  // The suite of ONNX 1.12 stores bfloat16 as its bits in uint16.
+  const model::TensorType* tensor = type->tensor();
+  if (tensor != nullptr && tensor->dtype() == DType::bf16 && value.is_tensor() &&
+      value.tensor().type() == DType::u16) {
+    value = value.tensor().part(0, DType::bf16, value.tensor().dims());
+  }
+  return value;
+}
+
+// Files are numbered over the inputs that have no initializer; over all of them if there are more
+// files.
+Result<Named> read_inputs(const model::Model& model, const fs::path& folder) {
+  Named given;
+  const auto files = numbered(folder, "input", ".pb");
   std::vector<const model::ValueInfo*> declared;
   for (const bool all : {false, true}) {
-    if (all && declared.size() >= inputs.size()) break;
+    if (all && declared.size() >= files.size()) break;
     declared.clear();
     for (const model::ValueInfo& input : model.graph->input) {
       const auto& initializers = model.graph->initializer;
@@ -65,23 +67,36 @@ Status run_data_set(const model::Model& model, const run::Compiled& compiled, ru
       }
     }
   }
-  for (size_t i = 0; i < inputs.size() && i < declared.size(); ++i) {
-    SDX_ASSIGN(given[declared[i]->name], read(inputs[i], declared[i]->type));
+  for (size_t i = 0; i < files.size() && i < declared.size(); ++i) {
+    SDX_ASSIGN(given[declared[i]->name], read_value(files[i], declared[i]->type));
   }
+  return given;
+}
+
+Status run_data_set(const model::Model& model, const run::Compiled& compiled, run::Session& session,
+                    const fs::path& folder, const Named& given, const Tolerance& tolerance,
+                    Sha256* digests) {
   std::vector<Value> arguments;
   for (const typed::Outlet source : compiled.graph().inputs()) {
     const std::string& name = compiled.graph().node(source.node).use.name;
-    if (!given.contains(name)) return fail("SDX-C0011", "no file for input \"{}\"", name);
-    arguments.push_back(given[name]);
+    const auto at = given.find(name);
+    if (at == given.end()) return fail("SDX-C0011", "no file for input \"{}\"", name);
+    arguments.push_back(at->second);
   }
   SDX_ASSIGN(const std::vector<Value> results, session.run(arguments));
+  for (size_t i = 0; digests != nullptr && i < results.size(); ++i) {
+    for (const DigestLine& line : digest(model.graph->output[i].name, results[i])) {
+      const std::string text = line.text() + '\n';
+      digests->add(text.data(), text.size());
+    }
+  }
   const auto outputs = numbered(folder, "output", ".pb");
   if (outputs.size() != results.size()) {
     return fail("SDX-C0012", "{} outputs, expected {}", results.size(), outputs.size());
   }
   const bool drawn = draws(model);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    SDX_ASSIGN(const Value expected, read(outputs[i], model.graph->output[i].type));
+    SDX_ASSIGN(const Value expected, read_value(outputs[i], model.graph->output[i].type));
     std::string why = difference(results[i], expected, tolerance);
     if (!why.empty() && drawn) why = difference_of_draws(results[i], expected);
     if (!why.empty())
@@ -90,17 +105,31 @@ Status run_data_set(const model::Model& model, const run::Compiled& compiled, ru
   return ok();
 }
 
-Status run_test(const fs::path& folder, const model::Model& model, const run::Compiled& compiled,
-                run::Session& session) {
+// Compiles once for all data sets. A declared shape that the first set's file contradicts gives way
+// to the file's, as in the official runner, which does not look at declared shapes.
+Status run_test(const fs::path& folder, std::shared_ptr<const model::Model> model,
+                const CompileOptions& options, bool facts, Sha256* digests) {
   Tolerance tolerance;
   if (folder.filename().string().find("densenet121") != std::string::npos)
     tolerance.relative = 2e-3;  // the official bound
+  if (!model->graph) return fail("SDX-G0008", "the model has no graph");
   const auto sets = numbered(folder, "test_data_set", "");
   if (sets.empty()) return fail("SDX-C0014", "no test_data_set_0");
+  std::shared_ptr<const run::Compiled> compiled;
+  std::optional<run::Session> session;
   for (const fs::path& set : sets) {
-    if (Status status = run_data_set(model, compiled, session, set, tolerance); !status) {
+    const auto once = [&]() -> Status {
+      SDX_ASSIGN(const Named inputs, read_inputs(*model, set));
+      if (!compiled) {
+        model = with_shapes_of(model, inputs, false);
+        SDX_ASSIGN(compiled, compile(model, options));
+        session.emplace(compiled);
+      }
+      SDX_TRY(run_data_set(*model, *compiled, *session, set, inputs, tolerance, digests));
+      return facts ? facts_hold(model, inputs) : ok();
+    };
+    if (Status status = once(); !status)
       return std::move(status).error().in(set.filename().string());
-    }
   }
   return ok();
 }
@@ -195,18 +224,14 @@ int test(const Flags& flags) {
   const Progress progress(tests.size());
   size_t passed = 0, failed = 0, expected_failures = 0, unexpected_passes = 0;
   std::map<std::string, size_t> missing;
+  Sha256 digests;
   for (size_t i = 0; i < tests.size(); ++i) {
     const std::string name = tests[i].filename().string();
     progress.at(i, name);
     const auto once = [&]() -> Status {
       SDX_ASSIGN(const auto model, model::read_file((tests[i] / "model.onnx").string()));
-      const auto compiled = compile(model, *options);
-      if (!compiled) {
-        for (const std::string& op : missing_operators(*model)) ++missing[op];
-        return compiled.error();
-      }
-      run::Session session(*compiled);
-      return run_test(tests[i], *model, **compiled, session);
+      for (const std::string& op : missing_operators(*model)) ++missing[op];
+      return run_test(tests[i], model, *options, flags.facts, flags.digest ? &digests : nullptr);
     };
     const Status status = once();
     ++(status ? passed : failed);
@@ -237,6 +262,7 @@ int test(const Flags& flags) {
     std::printf("%zu failures are listed in %s, %zu listed tests pass\n", expected_failures,
                 flags.expected.c_str(), unexpected_passes);
   }
+  if (flags.digest) std::printf("%s\n", digests.hex().c_str());
   std::printf("%zu passed, %zu failed\n", passed, failed);
   return failed == expected_failures && unexpected_passes == 0 ? kOk : kWrong;
 }
@@ -255,6 +281,10 @@ Command test_command(CLI::App& program) {
   app->add_option("--expect-failures", flags->expected,
                   "a file of lines \"test_name reason\": exactly these may fail, and must")
       ->check(CLI::ExistingFile);
+  app->add_flag("--facts", flags->facts,
+                "also run node by node: what was inferred of every wire must hold");
+  app->add_flag("--digest", flags->digest,
+                "one SHA-256 of the digests of all outputs of all tests");
   flags->engine.add_to(*app);
   return {app, [flags] { return test(*flags); }};
 }
