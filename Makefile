@@ -3,7 +3,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 export CCACHE_NOHASHDIR = 1
 
-.PHONY: all configure deps demo test test-fast bench format check-format tidy clean
+.PHONY: all configure deps demo test test-fast bench deb check-deb format check-format tidy clean
 
 all: configure
 	cmake --build $(BUILD) -j $(JOBS)
@@ -26,6 +26,14 @@ demo: configure
 bench: configure
 	cmake --build $(BUILD) -j $(JOBS) --target sardonyx_cli
 	bench/compare.py --build $(BUILD) $(ARGS)
+
+# The Debian packages, in build-deb/packages, and their judgement by lintian.
+deb: deps
+	scripts/make_deb.sh
+
+# The packages installed and used in a root that holds nothing else.
+check-deb: deb
+	scripts/check_deb.sh
 
 format:
 	git ls-files '*.cc' '*.h' | xargs clang-format -i

@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 """The package as its users see it."""
 
+import ast
 import multiprocessing
 import os
 import pathlib
 import pickle
+import re
 import subprocess
 import sys
 import tempfile
@@ -299,6 +301,27 @@ class Models(unittest.TestCase):
         self.assertEqual((done.returncode, "valid" in done.stdout), (0, True))
         done = subprocess.run([sys.executable, "-m", "sardonyx", "run"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 2)
+
+    def test_stubs_name_what_there_is(self):
+        for module in (ort, sardonyx.backend):
+            stub = pathlib.Path(module.__file__).with_suffix(".pyi").read_text()
+            for node in ast.parse(stub).body:
+                names = [node.name] if hasattr(node, "name") else []
+                for name in names:
+                    self.assertTrue(hasattr(module, name), name)
+                    for member in getattr(node, "body", []):
+                        if isinstance(member, ast.FunctionDef):
+                            self.assertTrue(hasattr(getattr(module, name), member.name), f"{name}.{member.name}")
+            stubbed = set(re.findall(r"^(?:class|def) (\w+)|^(\w+)(?: =|:)", stub, re.MULTILINE))
+            stubbed = {a or b for a, b in stubbed}
+            public = {name for name, value in vars(module).items()
+                      if not name.startswith("_") and getattr(value, "__module__", "").startswith(module.__name__)}
+            self.assertEqual(public - stubbed, set())
+
+    def test_public_things_have_docstrings(self):
+        for name in ("InferenceSession", "SessionOptions", "RunOptions", "OrtValue", "IOBinding", "Error", "Model", "check",
+                     "infer", "explain", "load"):
+            self.assertTrue(getattr(ort, name).__doc__, name)
 
     def test_run_node(self):
         node = helper.make_node("Add", ["a", "b"], ["c"])

@@ -1,0 +1,1 @@
+"""Names that programs for onnxruntime import from its inner modules."""

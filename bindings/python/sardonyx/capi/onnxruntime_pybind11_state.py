@@ -1,0 +1,17 @@
+"""The exceptions, under the path where programs for onnxruntime look for them."""
+
+from .._errors import (  # noqa: F401
+    EPFail,
+    Error,
+    Fail,
+    InvalidArgument,
+    InvalidGraph,
+    InvalidProtobuf,
+    ModelLoaded,
+    NoModel,
+    NoSuchFile,
+    NotImplemented,
+    OnnxRuntimeError,
+    RuntimeException,
+)
+from .._session import *  # noqa: F401, F403

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Installs the packages of build-deb/packages in a root that debootstrap made and nothing else, and uses each of them there.
+# Needs root. The bare root is kept as build-deb/root.tar for the next time. Usage: scripts/check_deb.sh
+set -euo pipefail
+cd "$(dirname "$0")/.."
+packages=$(pwd)/build-deb/packages
+[ "$(id -u)" -eq 0 ] || { echo "check_deb.sh needs root, for chroot" >&2; exit 1; }
+mirror=$(grep -rhoE '^(deb( \[[^]]*\])? |URIs: ?)[a-z]+:[^ ]+' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null |
+  grep -v security | grep -oE '[a-z+]+:[^ ]+$' | head -1)
+# shellcheck disable=SC1091
+release=$(. /etc/os-release && echo "$VERSION_CODENAME")
+if [ ! -f build-deb/root.tar ]; then
+  bare=$(mktemp -d)
+  debootstrap --variant=minbase "$release" "$bare" "$mirror" >build-deb/debootstrap.log 2>&1 ||
+    { tail -5 build-deb/debootstrap.log; exit 1; }
+  tar -C "$bare" -cf build-deb/root.tar .
+  rm -rf --one-file-system "$bare"
+fi
+root=$(mktemp -d)
+trap 'rm -rf --one-file-system "$root"' EXIT
+tar -C "$root" -xf build-deb/root.tar
+cp /etc/resolv.conf "$root/etc/resolv.conf"
+mkdir -p "$root/try"
+cp "$packages"/*.deb examples/digits/digits.onnx examples/digits/pictures.pb examples/first/first.cc examples/first/first.c "$root/try/"
+in_root() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/try DEBIAN_FRONTEND=noninteractive \
+  $(env | grep -iE '^[a-z]*_proxy=' || true) sh -ec "$1"; }
+
+in_root 'apt-get update -qq && apt-get install -y -qq --no-install-recommends /try/*.deb g++ pkg-config >/try/log 2>&1 ||
+  { tail -20 /try/log; exit 1; }'
+echo "installed: $(in_root 'dpkg-query -W -f "\${Package} \${Version}, " libsardonyx libsardonyx-dev sardonyx-tools python3-sardonyx')"
+expected=$(in_root 'cd /try && sardonyx run digits.onnx --input picture=pictures.pb --digest')
+echo "sardonyx-tools: $expected"
+in_root 'cd /try && g++ -std=c++20 first.cc -o first $(pkg-config --cflags --libs sardonyx) && ./first digits.onnx | tail -1' |
+  sed 's/^/libsardonyx-dev: /'
+in_root 'cd /try && gcc -std=c11 first.c -o first_c $(pkg-config --cflags --libs sardonyx) && ./first_c digits.onnx | tail -1' |
+  sed 's/^/libsardonyx-dev, C: /'
+in_root 'cd /try && python3 -c "
+import numpy, sardonyx
+session = sardonyx.InferenceSession(\"digits.onnx\")
+picture = numpy.zeros((1, 1, 8, 8), numpy.float32)
+picture[0, 0, :, 4] = 1
+print(session.run(None, {\"picture\": picture})[0].argmax())" && python3 -m sardonyx check digits.onnx' | sed 's/^/python3-sardonyx: /'
+[ "$(in_root 'cd /try && python3 -m sardonyx run digits.onnx --input picture=pictures.pb --digest')" = "$expected" ]
+echo "the four packages work in a root that holds nothing else"
