@@ -1,7 +1,11 @@
 // The commands of the program, and what they share.
+#include <unistd.h>
+
 #include <cstdio>
+#include <cstdlib>
 
 #include "command.h"
+#include "describe.h"
 #include "program.h"
 
 namespace sdx::cli {
@@ -29,8 +33,23 @@ Result<CompileOptions> EngineFlags::options() const {
   return options;
 }
 
+namespace {
+
+// Colours are for people at a terminal who have not asked to be spared them.
+bool colours() {
+  const char *no = std::getenv("NO_COLOR"), *terminal = std::getenv("TERM");
+  if (no != nullptr && *no != 0) return false;
+  return isatty(2) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
+}  // namespace
+
 int report(const Error& error, int code) {
-  std::fprintf(stderr, "%s\n", error.text().c_str());
+  std::string text = error.text();
+  if (const size_t end = text.find(':'); colours() && end != std::string::npos) {
+    text = fmt::format("\033[1;31m{}\033[0m{}", text.substr(0, end), text.substr(end));
+  }
+  std::fprintf(stderr, "%s\n", text.c_str());
   return code;
 }
 
@@ -38,14 +57,18 @@ int program(int argc, char** argv) {
   CLI::App app("One model, one answer: an ONNX engine whose results have the same bits everywhere.",
                "sardonyx");
   app.require_subcommand(1);
-  const Command commands[] = {info_command(app),    check_command(app),   show_command(app),
-                              run_command(app),     test_command(app),    bench_command(app),
-                              profile_command(app), compare_command(app), convert_command(app),
-                              ops_command(app)};
+  const Command commands[] = {info_command(app),    check_command(app),      show_command(app),
+                              run_command(app),     test_command(app),       bench_command(app),
+                              profile_command(app), compare_command(app),    convert_command(app),
+                              ops_command(app),     completion_command(app), manual_command(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kOk : kUnreadable;
+    if (app.exit(error) == 0) return kOk;
+    if (const std::string hint = meant(app, argc, argv); !hint.empty()) {
+      std::fprintf(stderr, "   = help: %s\n", hint.c_str());
+    }
+    return kUnreadable;
   }
   for (const Command& command : commands) {
     if (command.app->parsed()) return command.run();

@@ -5,8 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 packages=$(pwd)/build-deb/packages
 [ "$(id -u)" -eq 0 ] || { echo "check_deb.sh needs root, for chroot" >&2; exit 1; }
-mirror=$(grep -rhoE '^(deb( \[[^]]*\])? |URIs: ?)[a-z]+:[^ ]+' /etc/apt/sources.list /etc/apt/sources.list.d 2>/dev/null |
-  grep -v security | grep -oE '[a-z+]+:[^ ]+$' | head -1)
+mirror=$(apt-cache policy base-files | awk '$2 ~ /^[a-z]+:\/\// && !/security/ { print $2; exit }')
 # shellcheck disable=SC1091
 release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 if [ ! -f build-deb/root.tar ]; then

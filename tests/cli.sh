@@ -43,6 +43,19 @@ expect 2 "" "$sardonyx" run
 expect 2 "--threads" "$sardonyx" run "$data/softmax.onnx" --threads -1
 expect 2 "--isa" "$sardonyx" run "$data/softmax.onnx" --isa mmx
 
+expect 2 'did you mean "run"' "$sardonyx" rn "$data/softmax.onnx"
+expect 2 'did you mean "--threads"' "$sardonyx" run "$data/softmax.onnx" --thread 2
+
+# Completions and the manual page come from the same help.
+bash -n <("$sardonyx" completion bash) || { echo "FAIL: completion bash"; failed=1; }
+expect 0 '--numerics' "$sardonyx" completion bash
+expect 0 '(portable avx2 avx512 native)' "$sardonyx" completion zsh
+expect 0 "-l threads -r" "$sardonyx" completion fish
+expect 0 '.SS compare' "$sardonyx" man
+complete_with() { (source <("$sardonyx" completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sardonyx; echo "${COMPREPLY[*]}"); }
+same "$(complete_with sardonyx pro)" "profile" "completing a command"
+same "$(complete_with sardonyx run m.onnx --isa av)" "avx2 avx512" "completing a value"
+
 # Files that are not models.
 printf 'not a model' > "$work/text.onnx"
 : > "$work/empty.onnx"
