@@ -17,6 +17,7 @@ if [ ! -f build-deb/root.tar ]; then
 fi
 root=$(mktemp -d)
 trap 'rm -rf --one-file-system "$root"' EXIT
+chmod 755 "$root"
 tar -C "$root" -xf build-deb/root.tar
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 mkdir -p "$root/try"

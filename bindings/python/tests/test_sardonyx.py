@@ -2,6 +2,8 @@
 """The package as its users see it."""
 
 import ast
+import contextlib
+import io
 import multiprocessing
 import os
 import pathlib
@@ -322,6 +324,14 @@ class Models(unittest.TestCase):
         for name in ("InferenceSession", "SessionOptions", "RunOptions", "OrtValue", "IOBinding", "Error", "Model", "check",
                      "infer", "explain", "load"):
             self.assertTrue(getattr(ort, name).__doc__, name)
+
+    def test_documentation_runs(self):
+        blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text(), re.DOTALL)
+        self.assertGreater(len(blocks), 3)
+        with contextlib.chdir(ROOT), contextlib.redirect_stdout(io.StringIO()):
+            shared = {}
+            for block in blocks:
+                exec(compile(block, "docs/python.md", "exec"), shared)
 
     def test_run_node(self):
         node = helper.make_node("Add", ["a", "b"], ["c"])
