@@ -5,34 +5,48 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/elem.h"
+#include "base/dtype.h"
 #include "kernel/simd/f32x16.h"
 
 namespace sdx::SDX_ISA {
 
-inline float widen_one(uint16_t h, DType type) {
-  return type == DType::f16 ? f16_to_f32(h) : bf16_to_f32(h);
-}
-inline uint16_t narrow_one(float x, DType type) {
-  return type == DType::f16 ? f32_to_f16(x) : f32_to_bf16(x);
-}
-
 // Rows of 16-bit elements, sixteen at a time.
 inline void widen_row(const uint16_t* in, DType type, size_t n, float* out) {
+  const auto widen = [type](const uint16_t* p) {
+    return type == DType::f16 ? load_f16(p) : load_bf16(p);
+  };
   size_t i = 0;
-  for (; i + 16 <= n; i += 16) {
-    (type == DType::f16 ? load_f16(in + i) : load_bf16(in + i)).store(out + i);
-  }
-  for (; i < n; ++i) out[i] = widen_one(in[i], type);
+  for (; i + 16 <= n; i += 16) widen(in + i).store(out + i);
+  if (i == n) return;
+  uint16_t rest[16] = {};
+  float wide[16];
+  std::memcpy(rest, in + i, (n - i) * sizeof(uint16_t));
+  widen(rest).store(wide);
+  std::memcpy(out + i, wide, (n - i) * sizeof(float));
 }
 // Round to nearest even; NaN is canonical.
 inline void narrow_row(const float* in, DType type, size_t n, uint16_t* out) {
+  const auto narrow = [type](const float* p, uint16_t* to) {
+    type == DType::f16 ? store_f16(to, F32x16::load(p)) : store_bf16(to, F32x16::load(p));
+  };
   size_t i = 0;
-  for (; i + 16 <= n; i += 16) {
-    const F32x16 x = F32x16::load(in + i);
-    type == DType::f16 ? store_f16(out + i, x) : store_bf16(out + i, x);
-  }
-  for (; i < n; ++i) out[i] = narrow_one(in[i], type);
+  for (; i + 16 <= n; i += 16) narrow(in + i, out + i);
+  if (i == n) return;
+  float rest[16] = {};
+  uint16_t rounded[16];
+  std::memcpy(rest, in + i, (n - i) * sizeof(float));
+  narrow(rest, rounded);
+  std::memcpy(out + i, rounded, (n - i) * sizeof(uint16_t));
+}
+inline float widen_one(uint16_t h, DType type) {
+  float x;
+  widen_row(&h, type, 1, &x);
+  return x;
+}
+inline uint16_t narrow_one(float x, DType type) {
+  uint16_t h;
+  narrow_row(&x, type, 1, &h);
+  return h;
 }
 
 typedef float Quad __attribute__((vector_size(16)));

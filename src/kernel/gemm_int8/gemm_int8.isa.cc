@@ -1,5 +1,6 @@
 #include "kernel/gemm/tile.h"
 #include "kernel/gemm_int8/block.h"
+#include "kernel/gemm_int8/saturate.h"
 
 namespace sdx::SDX_ISA {
 namespace {
@@ -136,19 +137,6 @@ int32_t zero_at(const int32_t* zero, size_t step, int32_t add, size_t i) {
   return int32_t((zero == nullptr ? 0u : uint32_t(zero[i * step])) + uint32_t(add));
 }
 
-// The nearest integer of q, plus zero, in [low, low + 255].
-[[gnu::always_inline]] inline uint8_t saturated(float q, int32_t zero, int32_t low) {
-  // Beyond 2^20 everything saturates; up to there, adding and taking away 1.5 * 2^23 rounds half to
-  // even.
-  constexpr float kFar = 0x1p20f, kMagic = 0x1.8p23f;
-  q = q == q ? q : 0.0f;
-  q = q < kFar ? q : kFar;
-  q = q > -kFar ? q : -kFar;
-  int32_t i = int32_t((q + kMagic) - kMagic) + zero;
-  i = i > low ? i : low;
-  return uint8_t(i < low + 255 ? i : low + 255);
-}
-
 // One row of sums less a_zero times the columns' sums, plus `add`, as bytes.
 struct RequantizeRow {
   uint32_t a_zero, add;
@@ -162,8 +150,8 @@ void requantize_row(const RequantizeRow& t, const int32_t* sum, const int32_t* c
   const __m512i a_zero = _mm512_set1_epi32(int(t.a_zero)), add = _mm512_set1_epi32(int(t.add));
   const __m512i zero = _mm512_set1_epi32(t.zero), low = _mm512_set1_epi32(t.low),
                 high = _mm512_set1_epi32(t.low + 255);
-  const __m512 ratio = _mm512_set1_ps(t.ratio), far = _mm512_set1_ps(0x1p20f),
-               near = _mm512_set1_ps(-0x1p20f);
+  const __m512 ratio = _mm512_set1_ps(t.ratio), far = _mm512_set1_ps(kFar),
+               near = _mm512_set1_ps(-kFar);
   for (size_t j = 0; j < cols; j += 16) {
     const __mmask16 some = cols - j >= 16 ? __mmask16(0xffff) : vec_first(cols - j);
     __m512i s = _mm512_add_epi32(_mm512_maskz_loadu_epi32(some, sum + j), add);

@@ -78,7 +78,7 @@ void narrow(const float* x, uint16_t* y) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(y + i), half);
   }
 #else
-  for (int i = 0; i < 16; ++i) y[i] = f32_to_f16(x[i]);
+  narrow_row(x, DType::f16, 16, y);
 #endif
 }
 
@@ -143,14 +143,14 @@ void dequantize_4_f16(const uint8_t* x, uint16_t* y, size_t n, const uint16_t* s
   if (step != 0) {
     for (size_t i = 0; i < n; ++i) {
       const int z = zero != nullptr ? nibble(zero, first_zero + i, flip) : 0;
-      y[i] = f32_to_f16(float(nibble(x, i, flip) - z) * f16_to_f32(scale[i]));
+      y[i] = narrow_one(float(nibble(x, i, flip) - z) * widen_one(scale[i], DType::f16), DType::f16);
     }
     return;
   }
   const int z = zero != nullptr ? nibble(zero, first_zero, flip) : 0;
   float values[16];
   uint16_t halves[16];
-  table(f16_to_f32(*scale), z, flip, values);
+  table(widen_one(*scale, DType::f16), z, flip, values);
   narrow(values, halves);
   size_t i = 0;
   for (; i + 2 <= n; i += 2) {

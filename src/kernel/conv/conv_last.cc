@@ -1,0 +1,165 @@
+#include "kernel/conv/conv_last.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernel/gemm_int8/block.h"
+
+namespace sdx {
+namespace {
+
+size_t quad_bytes(size_t channels) { return (channels + 3) / 4 * 4; }
+size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+size_t panels_of(const ConvLastShape& s) { return (s.out_channels + kLastPanel - 1) / kLastPanel; }
+size_t width_of(size_t channels) { return std::min(kLastPanel, (channels + 15) / 16 * 16); }
+
+// Taps along a row are one run of bytes where nothing lies between them.
+bool joins_columns(const ConvLastShape& s) { return s.dilation[1] == 1; }
+size_t run_bytes(const ConvLastShape& s) {
+  return quad_bytes(s.channels) * (joins_columns(s) ? s.kernel[1] : 1);
+}
+size_t reduction_bytes(const ConvLastShape& s) {
+  return quad_bytes(s.channels) * s.kernel[0] * s.kernel[1];
+}
+
+size_t reach(const ConvLastShape& s, size_t axis) {
+  return (s.out[axis] - 1) * s.stride[axis] + (s.kernel[axis] - 1) * s.dilation[axis] + 1;
+}
+// The image is copied if it has padding or channels that do not come in fours.
+bool is_staged(const ConvLastShape& s) {
+  if (s.channels % 4 != 0) return true;
+  for (int i = 0; i < 2; ++i) {
+    if (s.pad[i] != 0 || reach(s, i) > s.in[i]) return true;
+  }
+  return false;
+}
+size_t staged_bytes(const ConvLastShape& s) {
+  return is_staged(s) ? aligned(reach(s, 0) * reach(s, 1) * quad_bytes(s.channels)) : 0;
+}
+
+void stage_row(const ConvLastArgs& c, const uint8_t* image, size_t row, uint8_t* out) {
+  const ConvLastShape& s = c.shape;
+  const size_t quads = quad_bytes(s.channels), columns = reach(s, 1);
+  const auto at = int64_t(row) - int64_t(s.pad[0]);
+  if (at < 0 || at >= int64_t(s.in[0])) {
+    std::memset(out, c.x_zero, columns * quads);
+    return;
+  }
+  const size_t before = std::min(s.pad[1], columns);
+  const size_t inside = std::min(columns - before, s.in[1]);
+  const uint8_t* from = image + size_t(at) * s.in[1] * s.channels;
+  std::memset(out, c.x_zero, before * quads);
+  if (quads == s.channels) {
+    std::memcpy(out + before * quads, from, inside * quads);
+  } else {
+    for (size_t i = 0; i < inside; ++i)
+      std::memcpy(out + (before + i) * quads, from + i * s.channels, s.channels);
+  }
+  std::memset(out + (before + inside) * quads, c.x_zero, (columns - before - inside) * quads);
+}
+
+// Packed weights: for each output channel the sum of its weights, then the panels.
+size_t sums_bytes(const ConvLastShape& s) { return panels_of(s) * kLastPanel * sizeof(int32_t); }
+
+}  // namespace
+
+size_t conv_last_packed_bytes(const ConvLastShape& s) {
+  return sums_bytes(s) + panels_of(s) * kLastPanel * reduction_bytes(s);
+}
+
+void conv_last_pack(const ConvLastShape& s, const void* w, bool w_signed, void* packed) {
+  std::memset(packed, 0, conv_last_packed_bytes(s));
+  auto* sums = static_cast<int32_t*>(packed);
+  auto* panels = static_cast<int8_t*>(packed) + sums_bytes(s);
+  const auto* bytes = static_cast<const uint8_t*>(w);
+  const size_t taps = s.kernel[0] * s.kernel[1], quads = quad_bytes(s.channels) / 4;
+  for (size_t o = 0; o < s.out_channels; ++o) {
+    const size_t panel = o / kLastPanel, lane = o % kLastPanel;
+    const size_t width = width_of(s.out_channels - panel * kLastPanel);
+    int8_t* to = panels + panel * kLastPanel * reduction_bytes(s);
+    for (size_t c = 0; c < s.channels; ++c) {
+      for (size_t tap = 0; tap < taps; ++tap) {
+        const uint8_t byte = bytes[(o * s.channels + c) * taps + tap];
+        const auto value = int8_t(w_signed ? byte : byte ^ 0x80);
+        to[((tap * quads + c / 4) * width + lane) * 4 + c % 4] = value;
+        sums[o] += value;
+      }
+    }
+  }
+}
+
+size_t conv_last_scratch_bytes(const ConvLastShape& s) {
+  const size_t channels = panels_of(s) * kLastPanel;
+  return aligned(channels * (sizeof(int32_t) + sizeof(float))) + staged_bytes(s);
+}
+
+void conv_last(const ConvLastArgs& c, Pool& pool) {
+  const ConvLastShape& s = c.shape;
+  const Isa isa = best_isa();
+  const size_t panels = panels_of(s), channels = panels * kLastPanel;
+  auto* add = static_cast<int32_t*>(c.scratch);
+  auto* ratio = reinterpret_cast<float*>(add + channels);
+  uint8_t* staged = static_cast<uint8_t*>(c.scratch) +
+                    aligned(channels * (sizeof(int32_t) + sizeof(float)));
+  const auto* sums = static_cast<const int32_t*>(c.weights);
+  for (size_t o = 0; o < channels; ++o) {
+    const bool real = o < s.out_channels;
+    const uint32_t bias = real && c.bias != nullptr ? uint32_t(c.bias[o]) : 0;
+    add[o] = int32_t(bias - uint32_t(c.x_zero) * uint32_t(sums[o]));
+    ratio[o] = real ? c.ratio[o] : 0;
+  }
+
+  const size_t pixels = s.out[0] * s.out[1], quads = quad_bytes(s.channels);
+  ConvLastBlock block{};
+  const size_t columns = is_staged(s) ? reach(s, 1) : s.in[1];
+  block.column_step = s.stride[1] * quads;
+  block.row_step = s.stride[0] * columns * quads;
+  block.runs_y = s.kernel[0];
+  block.step_y = s.dilation[0] * columns * quads;
+  block.runs_x = joins_columns(s) ? 1 : s.kernel[1];
+  block.step_x = s.dilation[1] * quads;
+  block.quads = run_bytes(s) / 4;
+  block.out_columns = s.out[1];
+  block.zero = c.zero;
+  block.y_signed = c.y_signed;
+  block.vnni = int8_has_vnni(isa);
+  block.ldy = s.out_channels;
+  const auto run = SDX_PICK(conv_last_block, isa);
+  const auto* weights = static_cast<const int8_t*>(c.weights) + sums_bytes(s);
+
+  // Each thread takes some pixels against some panels: a few parts per thread, of at least 24
+  // pixels.
+  size_t parts = 1;
+  if (pool.threads() > 1)
+    parts = std::clamp<size_t>(4 * size_t(pool.threads()) / panels, 1, (pixels + 23) / 24);
+  for (size_t n = 0; n < s.batch; ++n) {
+    const uint8_t* image = c.x + n * s.in[0] * s.in[1] * s.channels;
+    block.x = image;
+    if (is_staged(s)) {
+      const size_t row_bytes = reach(s, 1) * quads;
+      pool.parallel(reach(s, 0), 1 + 32768 / row_bytes, [&](size_t begin, size_t end, int) {
+        for (size_t row = begin; row < end; ++row)
+          stage_row(c, image, row, staged + row * row_bytes);
+      });
+      block.x = staged;
+    }
+    uint8_t* y = c.y + n * pixels * s.out_channels;
+    pool.parallel(panels * parts, 1, [&](size_t begin, size_t end, int) {
+      for (size_t i = begin; i < end; ++i) {
+        const size_t panel = i / parts, part = i % parts, first = panel * kLastPanel;
+        ConvLastBlock b = block;
+        b.first = pixels * part / parts;
+        b.last = pixels * (part + 1) / parts;
+        b.w = weights + first * reduction_bytes(s);
+        b.channels = std::min(kLastPanel, s.out_channels - first);
+        b.width = width_of(s.out_channels - first);
+        b.add = add + first;
+        b.ratio = ratio + first;
+        b.y = y + first;
+        run(b);
+      }
+    });
+  }
+}
+
+}  // namespace sdx

@@ -1,0 +1,69 @@
+// conv_last: convolutions of bytes whose channels come last, quantised again to bytes.
+//
+// x is [batch][row][column][channel] of uint8, w is int8 with zero point 0. With the channels of a
+// pixel side by side the reduction reads x where it lies, four channels at a step, and results are
+// written as the next convolution wants them. The sums are exact modulo 2^32, so their order is
+// free.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernel/isa.h"
+#include "kernel/pool.h"
+
+namespace sdx {
+
+struct ConvLastShape {
+  size_t batch = 1, channels = 1, out_channels = 1;
+  // Rows, then columns.
+  size_t in[2] = {1, 1}, out[2] = {1, 1}, kernel[2] = {1, 1}, stride[2] = {1, 1};
+  size_t dilation[2] = {1, 1}, pad[2] = {0, 0};  // padding before
+};
+
+struct ConvLastArgs {
+  ConvLastShape shape;
+  const uint8_t* x = nullptr;
+  uint8_t x_zero = 0;
+  const void* weights = nullptr;  // what conv_last_pack wrote
+  // y = saturate(nearest(float(sum + bias[channel]) * ratio[channel]) + zero)
+  const int32_t* bias = nullptr;  // or null
+  const float* ratio = nullptr;   // one per output channel
+  int32_t zero = 0;
+  bool y_signed = false;
+  uint8_t* y = nullptr;
+  void* scratch = nullptr;  // conv_last_scratch_bytes(), aligned to 64
+};
+
+void conv_last(const ConvLastArgs&, Pool&);
+size_t conv_last_scratch_bytes(const ConvLastShape&);
+
+// w is [out_channels][channels][kernel...]; unsigned weights with zero point 128 count as signed.
+size_t conv_last_packed_bytes(const ConvLastShape&);
+void conv_last_pack(const ConvLastShape&, const void* w, bool w_signed, void* packed);
+
+// Weights lie in panels of this many output channels.
+inline constexpr size_t kLastPanel = 64;
+
+// One thread's share: some pixels of one image against one panel.
+struct ConvLastBlock {
+  const uint8_t* x;  // the staged image
+  // A pixel (row, column) of the output begins at x + row * row_step + column * column_step; the
+  // reduction reads `quads` groups of four bytes there and at all sums of the steps of two loops.
+  size_t row_step, column_step;
+  size_t runs_y, step_y, runs_x, step_x, quads;
+  size_t out_columns, first, last;  // pixels
+  const int8_t* w;                  // [runs_y][runs_x][quad][channel][4]
+  size_t channels, width;           // of the panel; width is a multiple of 16
+  const int32_t* add;               // [width], bias and zero points
+  const float* ratio;               // [width]
+  int32_t zero;
+  bool y_signed, vnni;
+  uint8_t* y;  // of pixel 0, at the panel's first channel
+  size_t ldy;
+};
+SDX_DECLARE_ISAS(void conv_last_block(const ConvLastBlock&);)
+// y[i] = max(x[i], y[i])
+SDX_DECLARE_ISAS(void max_bytes(const uint8_t* x, uint8_t* y, size_t n, bool is_signed);)
+
+}  // namespace sdx

@@ -1,0 +1,205 @@
+// QLinearConvLast: QLinearConv on images whose channels come last; made by a rewrite.
+#include "base/slab.h"
+#include "kernel/conv/conv_last.h"
+#include "ops/fused/channels_last.h"
+#include "ops/quant/quantised_conv.h"
+#include "ops/quant/saturate.h"
+#include "ops/random/noise.h"
+
+namespace sdx::ops {
+namespace {
+
+constexpr size_t kX = 0, kXScale = 1, kXZero = 2, kW = 3, kWScale = 4, kYScale = 5, kYZero = 6,
+                 kBias = 7;
+
+// w is int8 with zero point 0, or uint8 with zero point 128.
+constexpr Version kHistory[] = {
+    {1,
+     "(x: T1, x_scale: f32, x_zero_point: T1, w: T2, w_scale: f32, y_scale: f32, y_zero_point: T3, "
+     "B?: T4) -> (y: T3) {auto_pad: string = \"NOTSET\", dilations: ints, group: int = 1, "
+     "kernel_shape: ints, pads: ints, strides: ints} T1 in u8 T2 in i8 u8 T3 in i8 u8 T4 in i32"},
+};
+
+Result<QuantisedConv> read(const Node& node, const Facts& in) {
+  return read_quantised_conv(node, channels_first(in[kX]), in[kW]);
+}
+
+Result<Facts> infer(const QuantisedConv& a, const Facts& in) {
+  if (!in[kX].has_rank() || in[kX].rank() != 4)
+    return fail("SDX-T0321", "X is {}, expected rank 4", in[kX].text());
+  SDX_ASSIGN(Facts y,
+             infer_quantised_conv(a, channels_first(in[kX]), in[kW], in[kYZero].type));
+  return Facts{channels_last(y[0])};
+}
+
+ConvLastShape shape_of(const QuantisedConv& a, std::span<const int64_t> x,
+                       std::span<const int64_t> w, std::span<const int64_t> y) {
+  const WindowAxes axes = resolve(a.window, x.subspan(1, 2), y.subspan(1, 2), w.subspan(2));
+  ConvLastShape s;
+  s.batch = size_t(x[0]);
+  s.channels = size_t(x[3]);
+  s.out_channels = size_t(w[0]);
+  for (size_t i = 0; i < 2; ++i) {
+    s.in[i] = size_t(axes.axis[i].in);
+    s.out[i] = size_t(axes.axis[i].out);
+    s.kernel[i] = size_t(axes.axis[i].kernel);
+    s.stride[i] = size_t(axes.axis[i].stride);
+    s.dilation[i] = size_t(axes.axis[i].dilation);
+    s.pad[i] = size_t(axes.axis[i].begin);
+  }
+  return s;
+}
+ConvLastShape shape_of(const QuantisedConv& a, const Call& call) {
+  const Dims x = call.in[kX].dims(), w = call.in[kW].dims(), y = call.out[0].dims();
+  return shape_of(a, x, w, y);
+}
+
+// (x_scale * w_scale) / y_scale, each step rounded to float.
+float ratio_of(const Args& args, size_t channel) {
+  const View& w_scale = args.in(kWScale);
+  return *args.in(kXScale).data<float>() * w_scale.data<float>()[w_scale.count > 1 ? channel : 0] /
+         *args.in(kYScale).data<float>();
+}
+int32_t zero_of(const View& v) {
+  return v.type == DType::i8 ? *v.data<int8_t>() : *v.data<uint8_t>();
+}
+
+// As QLinearConv: s = the sum of w * (x - x_zero), + B, modulo 2^32; y = saturate(round half to
+// even(float(s) * ratio) + y_zero).
+Status reference(const QuantisedConv& a, Args& args) {
+  const View &x = args.in(kX), &w = args.in(kW), &y = args.out();
+  const ConvLastShape s = shape_of(a, x.dims, w.dims, y.dims);
+  const int32_t x_zero = *args.in(kXZero).data<uint8_t>(), zero = zero_of(args.in(kYZero));
+  const auto weight = [&](size_t i) {
+    return w.type == DType::i8 ? int32_t(w.data<int8_t>()[i]) : w.data<uint8_t>()[i] - 128;
+  };
+  size_t to = 0;
+  for (size_t n = 0; n < s.batch; ++n) {
+    for (size_t oy = 0; oy < s.out[0]; ++oy) {
+      for (size_t ox = 0; ox < s.out[1]; ++ox) {
+        for (size_t o = 0; o < s.out_channels; ++o) {
+          uint32_t sum = args.has(kBias) ? uint32_t(args.in(kBias).data<int32_t>()[o]) : 0;
+          for (size_t ky = 0; ky < s.kernel[0]; ++ky) {
+            for (size_t kx = 0; kx < s.kernel[1]; ++kx) {
+              const size_t iy = oy * s.stride[0] + ky * s.dilation[0] - s.pad[0];
+              const size_t ix = ox * s.stride[1] + kx * s.dilation[1] - s.pad[1];
+              if (iy >= s.in[0] || ix >= s.in[1]) continue;
+              for (size_t c = 0; c < s.channels; ++c) {
+                const int32_t value =
+                    x.data<uint8_t>()[((n * s.in[0] + iy) * s.in[1] + ix) * s.channels + c];
+                const size_t at = ((o * s.channels + c) * s.kernel[0] + ky) * s.kernel[1] + kx;
+                sum += uint32_t(weight(at) * (value - x_zero));
+              }
+            }
+          }
+          const float scaled = float(int32_t(sum)) * ratio_of(args, o);
+          set_i64(y.type, y.raw, to++, saturate_to(y.type, to_nearest(scaled) + zero));
+        }
+      }
+    }
+  }
+  return ok();
+}
+
+bool fits(const QuantisedConv&, const Call& call) {
+  for (const Fact* fact : {&call.in[kX], &call.out[0]}) {
+    for (const int64_t d : fact->dims()) {
+      if (d == 0) return false;
+    }
+  }
+  return call.in[kW].value != nullptr;
+}
+
+// Scratch memory: the ratios, then what the kernel needs.
+size_t ratio_bytes(const ConvLastShape& s) {
+  return (s.out_channels * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment;
+}
+size_t scratch(const QuantisedConv& a, const Call& call) {
+  const ConvLastShape s = shape_of(a, call);
+  return ratio_bytes(s) + conv_last_scratch_bytes(s);
+}
+
+std::shared_ptr<const void> pack(const QuantisedConv& a, const Call& call, Pool&) {
+  const ConvLastShape s = shape_of(a, call);
+  std::shared_ptr<void> packed = allocate_lasting(conv_last_packed_bytes(s));
+  const Tensor& w = *call.in[kW].value;
+  conv_last_pack(s, w.raw(), w.type() == DType::i8, packed.get());
+  return packed;
+}
+
+Status run(const QuantisedConv& a, Args& args) {
+  const View &x = args.in(kX), &y = args.out();
+  ConvLastArgs c;
+  c.shape = shape_of(a, x.dims, args.in(kW).dims, y.dims);
+  c.x = x.data<uint8_t>();
+  c.x_zero = *args.in(kXZero).data<uint8_t>();
+  c.weights = args.packed;
+  if (args.has(kBias)) c.bias = args.in(kBias).data<int32_t>();
+  auto* ratio = reinterpret_cast<float*>(args.scratch.data());
+  for (size_t o = 0; o < c.shape.out_channels; ++o) ratio[o] = ratio_of(args, o);
+  c.ratio = ratio;
+  c.zero = zero_of(args.in(kYZero));
+  c.y_signed = y.type == DType::i8;
+  c.y = y.data<uint8_t>();
+  c.scratch = args.scratch.data() + ratio_bytes(c.shape);
+  conv_last(c, *args.pool);
+  return ok();
+}
+
+constexpr Kernel<QuantisedConv> kKernels[] = {{.name = "conv_last",
+                                               .fits = fits,
+                                               .run = run,
+                                               .scratch = scratch,
+                                               .pack = pack,
+                                               .packs = 1u << kW}};
+
+uint64_t multiply_adds(const QuantisedConv& a, const Call& call) {
+  const ConvLastShape s = shape_of(a, call);
+  return uint64_t(s.batch) * s.out[0] * s.out[1] * s.out_channels * s.channels * s.kernel[0] *
+         s.kernel[1];
+}
+
+std::vector<Case> cases() {
+  const auto conv = [](std::string name, Dims x, Dims w, AttrMap attrs, DType w_type, DType y) {
+    const int64_t out = w[0];
+    return Case{.name = std::move(name),
+                .opset = 1,
+                .attrs = std::move(attrs),
+                .inputs = {noise(DType::u8, x, 1, 0, 256), Tensor::scalar<float>(.02f),
+                           Tensor::scalar<uint8_t>(100),
+                           noise(w_type, w, 2, w_type == DType::i8 ? -128 : 0,
+                                 w_type == DType::i8 ? 128 : 256),
+                           noise(DType::f32, {out}, 3, .001, .01), Tensor::scalar<float>(.1f),
+                           y == DType::u8 ? Tensor::scalar<uint8_t>(7) : Tensor::scalar<int8_t>(-5),
+                           noise(DType::i32, {out}, 4, -5000, 5000)}};
+  };
+  using Ints = std::vector<int64_t>;
+  return {conv("pixels_by_themselves", {1, 7, 7, 64}, {80, 64, 1, 1}, {}, DType::i8, DType::u8),
+          conv("a_padded_window", {2, 9, 8, 20}, {64, 20, 3, 3}, {{"pads", Ints{1, 1, 1, 1}}},
+               DType::i8, DType::u8),
+          conv("three_channels_with_strides", {1, 23, 21, 3}, {9, 3, 7, 7},
+               {{"pads", Ints{3, 3, 3, 3}}, {"strides", Ints{2, 2}}}, DType::u8, DType::u8),
+          conv("wide_steps", {1, 12, 13, 8}, {130, 8, 3, 2},
+               {{"dilations", Ints{2, 3}}, {"pads", Ints{0, 2, 1, 1}}}, DType::i8, DType::i8),
+          conv("every_second_pixel", {1, 14, 14, 32}, {64, 32, 1, 1}, {{"strides", Ints{2, 2}}},
+               DType::i8, DType::u8)};
+}
+
+constexpr OpOf<QuantisedConv> kQLinearConvLast{
+    .name = "QLinearConvLast",
+    .doc = "QLinearConv on images whose channels come last.",
+    .history = kHistory,
+    .read = read,
+    .infer = infer,
+    .reference = reference,
+    .kernels = kKernels,
+    .cases = cases,
+    .domain = "sardonyx",
+    .multiply_adds = multiply_adds,
+};
+
+}  // namespace
+
+extern const Op qlinear_conv_last = erase<kQLinearConvLast>();
+
+}  // namespace sdx::ops
