@@ -8,7 +8,12 @@ std::span<const Rule> rules() {
 }
 
 std::span<const Rule> rules_on_programs() {
-  static const Rule kRules[] = {fuse_attention};
+  static const Rule kRules[] = {fuse_attention, quantised_elementwise};
+  return kRules;
+}
+
+std::span<const Rule> layout_rules() {
+  static const Rule kRules[] = {channels_last};
   return kRules;
 }
 

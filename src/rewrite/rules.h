@@ -14,8 +14,14 @@ std::span<const Rule> rules();
 
 // A second pass, over the programs that the first has made.
 extern const Rule fuse_attention;
+extern const Rule quantised_elementwise;
 
 std::span<const Rule> rules_on_programs();
+
+// A third pass chooses how images lie in memory.
+extern const Rule channels_last;
+
+std::span<const Rule> layout_rules();
 
 // The published rules that change bits: applied at the standard numerics level whether or not the
 // graph is optimised.

@@ -99,8 +99,8 @@ void conv_last(const ConvLastArgs& c, Pool& pool) {
   const size_t panels = panels_of(s), channels = panels * kLastPanel;
   auto* add = static_cast<int32_t*>(c.scratch);
   auto* ratio = reinterpret_cast<float*>(add + channels);
-  uint8_t* staged = static_cast<uint8_t*>(c.scratch) +
-                    aligned(channels * (sizeof(int32_t) + sizeof(float)));
+  uint8_t* staged =
+      static_cast<uint8_t*>(c.scratch) + aligned(channels * (sizeof(int32_t) + sizeof(float)));
   const auto* sums = static_cast<const int32_t*>(c.weights);
   for (size_t o = 0; o < channels; ++o) {
     const bool real = o < s.out_channels;

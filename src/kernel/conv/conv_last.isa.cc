@@ -31,7 +31,9 @@ const uint8_t* pixel_at(const ConvLastBlock& b, size_t pixel) {
   q = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(q, q, _CMP_ORD_Q), q);
   q = _mm512_max_ps(_mm512_min_ps(q, _mm512_set1_ps(kFar)), _mm512_set1_ps(-kFar));
   const int32_t low = b.y_signed ? -128 : 0;
-  __m512i i = _mm512_add_epi32(_mm512_cvt_roundps_epi32(q, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC), _mm512_set1_epi32(b.zero));
+  __m512i i =
+      _mm512_add_epi32(_mm512_cvt_roundps_epi32(q, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
+                       _mm512_set1_epi32(b.zero));
   i = _mm512_min_epi32(_mm512_max_epi32(i, _mm512_set1_epi32(low)), _mm512_set1_epi32(low + 255));
   _mm512_mask_cvtepi32_storeu_epi8(y + lane, some, i);
 }

@@ -143,7 +143,8 @@ void dequantize_4_f16(const uint8_t* x, uint16_t* y, size_t n, const uint16_t* s
   if (step != 0) {
     for (size_t i = 0; i < n; ++i) {
       const int z = zero != nullptr ? nibble(zero, first_zero + i, flip) : 0;
-      y[i] = narrow_one(float(nibble(x, i, flip) - z) * widen_one(scale[i], DType::f16), DType::f16);
+      y[i] =
+          narrow_one(float(nibble(x, i, flip) - z) * widen_one(scale[i], DType::f16), DType::f16);
     }
     return;
   }

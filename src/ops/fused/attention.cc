@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "kernel/gemm/gemm.h"
-#include "kernel/lanes.h"
 #include "kernel/math/math.h"
 #include "kernel/program/program.h"
 #include "kernel/rows/rows.h"
@@ -11,6 +10,7 @@
 #include "ops/common.h"
 #include "ops/matmul/batch.h"
 #include "ops/noise.h"
+#include "ops/normalization/softmax_row.h"
 
 namespace sdx::ops {
 namespace {
@@ -133,6 +133,7 @@ size_t at(const Sizes& s, const size_t* step, size_t batch) {
 template <class T>
 void rows(const FusedAttention& a, Args& args, const Sizes& s) {
   std::vector<T> row(s.n);
+  std::vector<float> powers(s.n);
   std::array<float, Program::kMostInputs> element;
   T* y = args.out().data<T>();
   for (size_t batch = 0; batch < s.batches; ++batch) {
@@ -153,10 +154,13 @@ void rows(const FusedAttention& a, Args& args, const Sizes& s) {
       }
       float most = -std::numeric_limits<float>::infinity();
       for (const T x : row) most = load(x) > most || load(x) != load(x) ? load(x) : most;
-      const auto e = [&](size_t j) { return math::exp(load(row[j]) - most); };
-      const float sum = lane_sum<float>(s.n, e);
+      const auto e = [&](size_t j) {
+        return rounded<T>(math::exp(rounded<T>(load(row[j]) - most)));
+      };
+      for (size_t j = 0; j < s.n; ++j) powers[j] = e(j);
+      const float sum = rounded_sum<T>(s.n, [&](size_t j) { return powers[j]; });
       for (size_t j = 0; j < s.n; ++j) {
-        row[j] = store<T>(e(j) / sum);
+        row[j] = store<T>(powers[j] / sum);
         if (!a.weights) continue;
         element[0] = load(row[j]);
         row[j] = store<T>(a.weights->run_scalar(element.data()));
@@ -187,7 +191,8 @@ Status reference(const FusedAttention& a, Args& args) {
 struct Workspace {
   size_t rows, ld;                      // of a block of scores
   bool packs;                           // few rows read K and V where they lie
-  size_t k, v, gemm, program, widened;  // `widened`: one row of each operand of 16 bits
+  size_t k, v, gemm, program, widened;  // `widened`: one row of each
+                                        // operand of 16 bits, the first for rounding
 
   size_t scores() const { return rows * ld; }
   size_t floats() const { return scores() + k + v + gemm + program + widened; }
@@ -233,7 +238,7 @@ Workspace workspace(const FusedAttention& a, const Sizes& s, DType type) {
   w.gemm = aligned(std::max(gemm_scratch_bytes(first, 1), gemm_scratch_bytes(second, 1)) / 4);
   w.program =
       aligned(std::max(a.scores ? a.scores->scratch() : 0, a.weights ? a.weights->scratch() : 0));
-  if (type != DType::f32 && a.scores) w.widened = a.scores->inputs() * aligned(s.n);
+  if (type != DType::f32) w.widened = (a.scores ? a.scores->inputs() : 1) * aligned(s.n);
   return w;
 }
 
@@ -271,9 +276,16 @@ struct Worker {
   const void* in(size_t input, size_t place) const {
     return static_cast<const std::byte*>(args.in(input).raw) + place * element_bytes;
   }
-  void round_row(float* row) const {
-    if (type == DType::f32) return;
-    tile::unary(type == DType::f16 ? UnaryOp::round_to_f16 : UnaryOp::round_to_bf16, row, row, s.n);
+  void round(float* row) const {
+    auto* halves = reinterpret_cast<uint16_t*>(widened);
+    if (type == DType::f16) round_row<F16>(row, halves, s.n, args.isa);
+    if (type == DType::bf16) round_row<BF16>(row, halves, s.n, args.isa);
+  }
+  void softmax(float* row) const {
+    auto* halves = reinterpret_cast<uint16_t*>(widened);
+    if (type == DType::f32) SDX_PICK(softmax_row, args.isa)(false, row, row, s.n);
+    if (type == DType::f16) softmax_narrow_row<F16>(row, halves, s.n, args.isa);
+    if (type == DType::bf16) softmax_narrow_row<BF16>(row, halves, s.n, args.isa);
   }
 
   void run_program(size_t batch, size_t i, float* row) const {
@@ -310,17 +322,15 @@ struct Worker {
     sum.a = scores;
     product.scratch = sum.scratch = gemm;
     const size_t q = at(s, s.step_q.data(), batch);
-    const auto softmax = SDX_PICK(softmax_row, args.isa);
     for (size_t row = first; row < end; row += w.rows) {
       product.m = sum.m = std::min(w.rows, end - row);
       product.a = in(0, q + row * s.depth);
       gemm_here(product);
       for (size_t i = 0; i < product.m; ++i) {
         float* x = scores + i * w.ld;
-        round_row(x);
+        round(x);
         if (a.scores) run_program(batch, row + i, x);
-        softmax(false, x, x, s.n);
-        round_row(x);
+        softmax(x);
         const uint8_t whole = 1;
         if (a.weights) a.weights->run(&x, &whole, x, s.n, program);
       }

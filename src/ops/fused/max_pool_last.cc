@@ -79,21 +79,22 @@ Status run(const MaxPoolLast& a, Args& args) {
 }
 
 constexpr Kernel<MaxPoolLast> kKernels[] = {
-    {.name = "max_bytes", .fits = [](const MaxPoolLast&, const Call&) { return true; }, .run = run}};
+    {.name = "max_bytes",
+     .fits = [](const MaxPoolLast&, const Call&) { return true; },
+     .run = run}};
 
 std::vector<Case> cases() {
   using Ints = std::vector<int64_t>;
-  return {{.name = "a_padded_window",
-           .opset = 1,
-           .attrs = {{"kernel_shape", Ints{3, 3}},
-                     {"pads", Ints{1, 1, 1, 1}},
-                     {"strides", Ints{2, 2}}},
-           .inputs = {noise(DType::u8, {2, 9, 8, 37}, 1, 0, 256)}},
-          {.name = "signed_bytes",
-           .opset = 1,
-           .attrs = {{"kernel_shape", Ints{2, 1}}},
-           .inputs = {Tensor::of<int8_t>({1, 2, 1, 3}, {-5, 2, -128, -7, 3, -127})},
-           .expected = {Tensor::of<int8_t>({1, 1, 1, 3}, {-5, 3, -127})}}};
+  return {
+      {.name = "a_padded_window",
+       .opset = 1,
+       .attrs = {{"kernel_shape", Ints{3, 3}}, {"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{2, 2}}},
+       .inputs = {noise(DType::u8, {2, 9, 8, 37}, 1, 0, 256)}},
+      {.name = "signed_bytes",
+       .opset = 1,
+       .attrs = {{"kernel_shape", Ints{2, 1}}},
+       .inputs = {Tensor::of<int8_t>({1, 2, 1, 3}, {-5, 2, -128, -7, 3, -127})},
+       .expected = {Tensor::of<int8_t>({1, 1, 1, 3}, {-5, 3, -127})}}};
 }
 
 constexpr OpOf<MaxPoolLast> kMaxPoolLast{

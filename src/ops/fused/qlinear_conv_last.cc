@@ -27,8 +27,7 @@ Result<QuantisedConv> read(const Node& node, const Facts& in) {
 Result<Facts> infer(const QuantisedConv& a, const Facts& in) {
   if (!in[kX].has_rank() || in[kX].rank() != 4)
     return fail("SDX-T0321", "X is {}, expected rank 4", in[kX].text());
-  SDX_ASSIGN(Facts y,
-             infer_quantised_conv(a, channels_first(in[kX]), in[kW], in[kYZero].type));
+  SDX_ASSIGN(Facts y, infer_quantised_conv(a, channels_first(in[kX]), in[kW], in[kYZero].type));
   return Facts{channels_last(y[0])};
 }
 

@@ -11,7 +11,8 @@
 namespace sdx::ops {
 namespace {
 
-// Inputs have one shape; input k stands for (x - zero[k]) * scale[k]. The last pair is the output's.
+// Inputs have one shape; input k stands for (x - zero[k]) * scale[k]. The last pair is the
+// output's.
 struct QuantisedElementwise {
   Program program;
   std::vector<float> scale;
@@ -19,14 +20,14 @@ struct QuantisedElementwise {
 };
 
 constexpr Version kHistory[] = {
-    {1,
-     "(x...: T) -> (y: T) {code!: strings, scales!: floats, zeros!: ints} T in u8 i8"}};
+    {1, "(x...: T) -> (y: T) {code!: strings, scales!: floats, zeros!: ints} T in u8 i8"}};
 
 Result<QuantisedElementwise> read(const Node& node, const Facts& in) {
   QuantisedElementwise a;
   SDX_ASSIGN(a.program, Program::parse(in.size(), node.get<std::vector<std::string>>("code")));
   a.scale = node.get<std::vector<float>>("scales");
-  for (const int64_t zero : node.get<std::vector<int64_t>>("zeros")) a.zero.push_back(uint8_t(zero));
+  for (const int64_t zero : node.get<std::vector<int64_t>>("zeros"))
+    a.zero.push_back(uint8_t(zero));
   if (a.scale.size() != in.size() + 1 || a.zero.size() != in.size() + 1) {
     return fail("SDX-O0011", "{} scales and {} zero points, expected {} of each", a.scale.size(),
                 a.zero.size(), in.size() + 1);
@@ -37,8 +38,8 @@ Result<QuantisedElementwise> read(const Node& node, const Facts& in) {
 Result<Facts> infer(const QuantisedElementwise&, const Facts& in) { return Facts{like(in[0])}; }
 
 float dequantised(const View& x, size_t i, float scale, uint8_t zero) {
-  const int value = x.type == DType::i8 ? x.data<int8_t>()[i] - int8_t(zero)
-                                        : x.data<uint8_t>()[i] - zero;
+  const int value =
+      x.type == DType::i8 ? x.data<int8_t>()[i] - int8_t(zero) : x.data<uint8_t>()[i] - zero;
   return float(value) * scale;
 }
 

@@ -1,10 +1,9 @@
 // Softmax and LogSoftmax.
 #include "kernel/math/math.h"
 #include "kernel/rows/rows.h"
-#include "kernel/tile/tile.h"
 #include "ops/common.h"
 #include "ops/noise.h"
-#include "ops/rounded.h"
+#include "ops/normalization/softmax_row.h"
 
 namespace sdx::ops {
 namespace {
@@ -105,32 +104,27 @@ void run_rows(const Softmax& a, Args& args) {
   constexpr bool kHalf = std::is_same_v<T, F16>;
   const auto widen = kHalf ? SDX_PICK(tile_from_f16, args.isa) : SDX_PICK(tile_from_bf16, args.isa);
   const auto narrow = kHalf ? SDX_PICK(tile_to_f16, args.isa) : SDX_PICK(tile_to_bf16, args.isa);
-  const auto unary = SDX_PICK(tile_unary, args.isa);
-  const auto binary = SDX_PICK(tile_binary, args.isa);
   const AxisSplit at = split_at(args.in(0).dims, a.first, a.count);
   const size_t n = at.size;
   args.pool->parallel(at.outer, 1 + 4096 / (n + 1), [&](size_t begin, size_t end, int thread) {
     auto* d = reinterpret_cast<float*>(args.scratch.data() + size_t(thread) * row_bytes(n));
     auto* bits = reinterpret_cast<uint16_t*>(d + (n + 31) / 32 * 32);
-    const auto round = [&] {
-      narrow(d, bits, n);
-      widen(bits, d, n);
-    };
     for (size_t row = begin; row < end; ++row) {
       widen(args.in(0).data<uint16_t>() + row * n, d, n);
-      const float most = SDX_PICK(tile_max, args.isa)(d, n);
-      binary(BinaryOp::sub, d, 1, &most, 0, d, n);
-      round();
       uint16_t* y = args.out().data<uint16_t>() + row * n;
-      if (a.log) narrow(d, y, n);
-      unary(UnaryOp::exp, d, d, n, 0, 0);
-      round();
-      const float sum = kHalf ? rounded<T>(SDX_PICK(tile_sum, args.isa)(d, n))
-                              : rounded_sum<T>(n, [&](size_t i) { return d[i]; });
+      if (!a.log) {
+        softmax_narrow_row<T>(d, y, n, args.isa);
+        continue;
+      }
+      const float most = SDX_PICK(tile_max, args.isa)(d, n);
+      const float sum = exp_narrow_row<T>(d, bits, n, args.isa);
       const float log_sum = rounded<T>(math::log(sum));
-      if (a.log) widen(y, d, n);
-      binary(a.log ? BinaryOp::sub : BinaryOp::div, d, 1, a.log ? &log_sum : &sum, 0, d, n);
-      narrow(d, y, n);
+      widen(args.in(0).data<uint16_t>() + row * n, d, n);
+      for (const float* less : {&most, &log_sum}) {
+        SDX_PICK(tile_binary, args.isa)(BinaryOp::sub, d, 1, less, 0, d, n);
+        narrow(d, y, n);
+        widen(y, d, n);
+      }
     }
   });
 }

@@ -1,0 +1,41 @@
+#include "rewrite/quantised.h"
+
+#include "ops/list.h"
+
+namespace sdx::rewrite {
+
+using typed::Node;
+using typed::Outlet;
+
+namespace {
+
+bool is_byte(DType type) { return type == DType::u8 || type == DType::i8; }
+
+std::shared_ptr<const Tensor> zeros_like(const std::shared_ptr<const Tensor>& scale, DType type) {
+  return std::make_shared<const Tensor>(Tensor::make(type, scale->dims()));
+}
+
+}  // namespace
+
+std::optional<Quantised> quantised(const Rewriting& r, const Node& node, DType type,
+                                   bool channels) {
+  const Fact& scale = r.old.fact(node.inputs[1]);
+  const bool has_zero = node.inputs.size() > 2 && node.inputs[2].present();
+  const Fact& zero = has_zero ? r.old.fact(node.inputs[2]) : scale;
+  if (!is_byte(type) || !scale.value || scale.type != DType::f32 || !zero.value)
+    return std::nullopt;
+  if (scale.value->count() != 1 &&
+      !(channels && scale.rank() == 1 && node.use.i_or("axis", 1) == 0))
+    return std::nullopt;
+  if (node.use.i_or("block_size", 0) != 0) return std::nullopt;
+  return Quantised{node.inputs[0], scale.value,
+                   has_zero ? zero.value : zeros_like(scale.value, type)};
+}
+
+std::optional<Quantised> dequantised(const Rewriting& r, Outlet wire, bool channels) {
+  const Node& node = r.old.node(wire.node);
+  if (node.kind != Node::Kind::op || node.use.op != &ops::dequantize_linear) return std::nullopt;
+  return quantised(r, node, r.old.fact(node.inputs[0]).type, channels);
+}
+
+}  // namespace sdx::rewrite

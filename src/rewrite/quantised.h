@@ -1,0 +1,24 @@
+// What rules on quantised graphs ask of QuantizeLinear and DequantizeLinear nodes.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "rewrite/rewrite.h"
+
+namespace sdx::rewrite {
+
+// A tensor with its scale and zero point, all but the tensor constant.
+struct Quantised {
+  typed::Outlet tensor;  // an old wire
+  std::shared_ptr<const Tensor> scale, zero;
+};
+
+// `node` as DequantizeLinear or QuantizeLinear between float and the bytes `type`, with constant
+// scales per tensor or, if `channels`, per axis 0.
+std::optional<Quantised> quantised(const Rewriting&, const typed::Node& node, DType type,
+                                   bool channels);
+// The DequantizeLinear that makes an old wire.
+std::optional<Quantised> dequantised(const Rewriting&, typed::Outlet wire, bool channels);
+
+}  // namespace sdx::rewrite

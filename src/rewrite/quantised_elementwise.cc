@@ -1,0 +1,100 @@
+// Element-wise operations between dequantisation and quantisation run in one pass over bytes.
+//
+//   QuantizeLinear(f(DequantizeLinear(a), DequantizeLinear(b)))   ->   QuantisedElementwise[f](a,
+//   b)
+//
+// The same rounded operations on the same floats: every bit is kept. And a MaxPool there needs no
+// floats at all, for dequantising is monotone and exact to undo:
+//
+//   QuantizeLinear(MaxPool(DequantizeLinear(x)))   ->   MaxPool(x)        same scale and zero point
+#include <cmath>
+
+#include "kernel/program/program.h"
+#include "ops/list.h"
+#include "rewrite/quantised.h"
+#include "rewrite/rules.h"
+
+namespace sdx::rewrite {
+namespace {
+
+using typed::Node;
+using typed::Outlet;
+using Wires = std::optional<std::vector<Outlet>>;
+
+int64_t zero_of(const Quantised& q) {
+  return q.zero->type() == DType::i8 ? int64_t(*q.zero->data<int8_t>())
+                                     : int64_t(*q.zero->data<uint8_t>());
+}
+
+// The code of an element-wise node on its own inputs; nothing for other nodes.
+std::vector<std::string> code_of(const Rewriting& r, const Node& node) {
+  if (node.use.op == &ops::elementwise) return node.use.get<std::vector<std::string>>("code");
+  if (node.op().pointwise == nullptr) return {};
+  Facts in;
+  for (const Outlet input : node.inputs) in.push_back(r.old.fact(input));
+  const auto op = node.op().pointwise(node.resolved.get(), in);
+  if (!op) return {};
+  const bool binary = op->kind == Pointwise::Kind::binary;
+  if (node.inputs.size() != (binary ? 2 : 1)) return {};
+  const Program::Instruction i{binary,        uint8_t(op->code), 0, uint16_t(binary ? 1 : 0),
+                               float(op->p0), float(op->p1)};
+  return Program(node.inputs.size(), {i}).text();
+}
+
+Result<Wires> pooled(Rewriting& r, const Node& quantise, const Quantised& y) {
+  const Node* pool = r.only_from(quantise.inputs[0], ops::max_pool);
+  if (pool == nullptr || pool->outputs.size() != 1) return Wires();
+  const auto x = dequantised(r, pool->inputs[0], false);
+  if (!x || r.old.fact(x->tensor).type != quantise.outputs[0].type ||
+      *x->scale->data<float>() != *y.scale->data<float>() || zero_of(*x) != zero_of(y) ||
+      !std::isnormal(*y.scale->data<float>()) || *y.scale->data<float>() < 0) {
+    return Wires();
+  }
+  const Node* stands_for[] = {pool, &quantise};
+  SDX_ASSIGN(std::vector<Outlet> wires,
+             r.add(ops::max_pool, pool->use.attrs, {r.now(x->tensor)}, 1, stands_for));
+  return Wires(std::move(wires));
+}
+
+Result<Wires> at(Rewriting& r, uint32_t id) {
+  const Node& node = r.old.node(id);
+  if (node.use.op != &ops::quantize_linear) return Wires();
+  const DType type = node.outputs[0].type;
+  const auto y = quantised(r, node, type, false);
+  const Outlet wire = node.inputs[0];
+  const Node& made_by = r.old.node(wire.node);
+  if (!y || made_by.kind != Node::Kind::op || r.uses(wire) != 1 ||
+      r.old.fact(wire).type != DType::f32 || !r.old.fact(wire).has_rank()) {
+    return Wires();
+  }
+  if (made_by.use.op == &ops::max_pool) return pooled(r, node, *y);
+  const std::vector<std::string> code = code_of(r, made_by);
+  if (code.empty()) return Wires();
+  std::vector<Outlet> inputs;
+  std::vector<float> scales;
+  std::vector<int64_t> zeros;
+  for (const Outlet input : made_by.inputs) {
+    const auto x = dequantised(r, input, false);
+    if (!x || r.old.fact(x->tensor).type != type || !r.old.fact(input).has_rank() ||
+        !(*r.old.fact(input).shape == *r.old.fact(wire).shape)) {
+      return Wires();
+    }
+    inputs.push_back(r.now(x->tensor));
+    scales.push_back(*x->scale->data<float>());
+    zeros.push_back(zero_of(*x));
+  }
+  scales.push_back(*y->scale->data<float>());
+  zeros.push_back(zero_of(*y));
+  const Node* stands_for[] = {&made_by, &node};
+  SDX_ASSIGN(
+      std::vector<Outlet> wires,
+      r.add(ops::quantised_elementwise, {{"code", code}, {"scales", scales}, {"zeros", zeros}},
+            std::move(inputs), 1, stands_for));
+  return Wires(std::move(wires));
+}
+
+}  // namespace
+
+const Rule quantised_elementwise{"quantised_elementwise", at};
+
+}  // namespace sdx::rewrite
