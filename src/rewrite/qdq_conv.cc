@@ -7,8 +7,6 @@
 // quantised models are trained for and what other engines compute, so it is part of the standard
 // numerics level (docs/numerics.md), not of optimisation; the strict level leaves the float form
 // alone.
-#include <cmath>
-
 #include "ops/list.h"
 #include "rewrite/quantised.h"
 #include "rewrite/rules.h"
@@ -19,20 +17,6 @@ namespace {
 using typed::Node;
 using typed::Outlet;
 using Wires = std::optional<std::vector<Outlet>>;
-
-// The bias in units of one product; nothing if it does not fit.
-std::optional<Tensor> integer_bias(const Tensor& bias, const Quantised& x, const Quantised& w) {
-  if (bias.type() != DType::f32 || bias.rank() != 1) return std::nullopt;
-  Tensor integers = Tensor::make(DType::i32, bias.dims());
-  for (size_t c = 0; c < bias.count(); ++c) {
-    const float unit =
-        *x.scale->data<float>() * w.scale->data<float>()[w.scale->count() > 1 ? c : 0];
-    const float steps = std::nearbyint(bias.data<float>()[c] / unit);
-    if (!(std::fabs(steps) < 0x1p30f)) return std::nullopt;
-    integers.data<int32_t>()[c] = int32_t(steps);
-  }
-  return integers;
-}
 
 Result<Wires> at(Rewriting& r, uint32_t id) {
   const Node& node = r.old.node(id);

@@ -1,5 +1,7 @@
 #include "rewrite/quantised.h"
 
+#include <cmath>
+
 #include "ops/list.h"
 
 namespace sdx::rewrite {
@@ -36,6 +38,19 @@ std::optional<Quantised> dequantised(const Rewriting& r, Outlet wire, bool chann
   const Node& node = r.old.node(wire.node);
   if (node.kind != Node::Kind::op || node.use.op != &ops::dequantize_linear) return std::nullopt;
   return quantised(r, node, r.old.fact(node.inputs[0]).type, channels);
+}
+
+std::optional<Tensor> integer_bias(const Tensor& bias, const Quantised& x, const Quantised& w) {
+  if (bias.type() != DType::f32 || bias.rank() != 1) return std::nullopt;
+  Tensor integers = Tensor::make(DType::i32, bias.dims());
+  for (size_t c = 0; c < bias.count(); ++c) {
+    const float unit =
+        *x.scale->data<float>() * w.scale->data<float>()[w.scale->count() > 1 ? c : 0];
+    const float steps = std::nearbyint(bias.data<float>()[c] / unit);
+    if (!(std::fabs(steps) < 0x1p30f)) return std::nullopt;
+    integers.data<int32_t>()[c] = int32_t(steps);
+  }
+  return integers;
 }
 
 }  // namespace sdx::rewrite

@@ -20,5 +20,7 @@ std::optional<Quantised> quantised(const Rewriting&, const typed::Node& node, DT
                                    bool channels);
 // The DequantizeLinear that makes an old wire.
 std::optional<Quantised> dequantised(const Rewriting&, typed::Outlet wire, bool channels);
+// The bias of a product in units of scale(x) * scale(w); nothing if it does not fit.
+std::optional<Tensor> integer_bias(const Tensor& bias, const Quantised& x, const Quantised& w);
 
 }  // namespace sdx::rewrite

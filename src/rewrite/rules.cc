@@ -18,7 +18,7 @@ std::span<const Rule> layout_rules() {
 }
 
 std::span<const Rule> standard_numerics() {
-  static const Rule kRules[] = {qdq_conv};
+  static const Rule kRules[] = {qdq_conv, qdq_gemm};
   return kRules;
 }
 

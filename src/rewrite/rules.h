@@ -26,6 +26,7 @@ std::span<const Rule> layout_rules();
 // The published rules that change bits: applied at the standard numerics level whether or not the
 // graph is optimised.
 extern const Rule qdq_conv;
+extern const Rule qdq_gemm;
 
 std::span<const Rule> standard_numerics();
 

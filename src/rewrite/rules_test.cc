@@ -180,5 +180,61 @@ TEST(FuseAttention, scores_that_are_read_elsewhere_stay) {
   expect_rewrite(same, same);
 }
 
+TEST(QuantisedElementwise, a_sum_of_dequantised_bytes_is_one_pass_over_bytes) {
+  expect_rewrite(R"(graph "g" {
+      %x = input : f32[2,40]
+      %s = f32[] {0.125}
+      %t = f32[] {0.25}
+      %z = u8[] {128}
+      %1 = QuantizeLinear.13 (%x, %s, %z)
+      %2 = QuantizeLinear.13 (%x, %t, %z)
+      %3 = DequantizeLinear.13 (%1, %s, %z)
+      %4 = DequantizeLinear.13 (%2, %t, %z)
+      %5 = Add.14 (%3, %4)
+      %6 = QuantizeLinear.13 (%5, %t, %z)
+      output "y" = %6
+    })",
+                 R"(graph "g" {
+      %x = input : f32[2,40]
+      %s = f32[] {0.125}
+      %t = f32[] {0.25}
+      %z = u8[] {128}
+      %1 = QuantizeLinear.13 (%x, %s, %z)
+      %2 = QuantizeLinear.13 (%x, %t, %z)
+      %3 = sardonyx::QuantisedElementwise.1 {code=["add 0 1"], scales=[0.125,0.25,0.25], zeros=[128,128,128]} (%1, %2)
+      output "y" = %3
+    })");
+}
+
+TEST(ChannelsLast, images_turn_once_for_two_convolutions) {
+  typed::TextTable table;
+  table.tensors.push_back(Tensor::of<int8_t>({4, 4, 1, 1}, {1, -2, 3, 4, 5, 6, -7, 8,  //
+                                                            9, 1, 2, 3, -4, 5, 6, 7}));
+  expect_rewrite(R"(graph "g" {
+      %x = input : f32[1,4,5,6]
+      %s = f32[] {0.125}
+      %z = u8[] {128}
+      %w = <i8[4,4,1,1] #0>
+      %v = i8[] {0}
+      %1 = QuantizeLinear.13 (%x, %s, %z)
+      %2 = QLinearConv.10 (%1, %s, %z, %w, %s, %v, %s, %z)
+      %3 = QLinearConv.10 (%2, %s, %z, %w, %s, %v, %s, %z)
+      output "y" = %3
+    })",
+                 R"(graph "g" {
+      %x = input : f32[1,4,5,6]
+      %s = f32[] {0.125}
+      %z = u8[] {128}
+      %w = <i8[4,4,1,1] #0>
+      %1 = QuantizeLinear.13 (%x, %s, %z)
+      %2 = Transpose.25 {perm=[0,2,3,1]} (%1)
+      %3 = sardonyx::QLinearConvLast.1 (%2, %s, %z, %w, %s, %s, %z)
+      %4 = sardonyx::QLinearConvLast.1 (%3, %s, %z, %w, %s, %s, %z)
+      %5 = Transpose.25 {perm=[0,3,1,2]} (%4)
+      output "y" = %5
+    })",
+                 table);
+}
+
 }  // namespace
 }  // namespace sdx::rewrite

@@ -34,12 +34,39 @@ void requantize(const int32_t* c, Int* y, size_t n, const float* ratio, size_t s
   }
 }
 
+// x / s without dividing: x times the rounded 1 / s is off by less than 2^-11 where the result does
+// not saturate, so only a quotient that close to half way between two integers needs the division.
+template <class Int>
+void quantize_by(float s, int z, const float* x, Int* y, size_t n) {
+  constexpr size_t kBlock = 64;
+  constexpr float kMagic = 0x1.8p23f, kFar = 0x1p20f;
+  constexpr int32_t kNearHalf = __builtin_bit_cast(int32_t, 0.5f - 0x1p-11f);
+  const float size = s < 0 ? -s : s, inverse = 1.0f / s;
+  const bool exact_range = size > 0x1p-100f && size < 0x1p100f;
+  for (size_t first = 0; first < n; first += kBlock) {
+    const size_t count = n - first < kBlock ? n - first : kBlock;
+    float q[kBlock];
+    int32_t unsure = exact_range ? 0 : -1;  // negative: some quotient is near half way
+    for (size_t i = 0; i < count; ++i) {
+      float x_i = x[first + i] * inverse;
+      x_i = x_i == x_i ? x_i : 0.0f;
+      x_i = x_i < kFar ? x_i : kFar;
+      x_i = x_i > -kFar ? x_i : -kFar;
+      q[i] = x_i;
+      const float rest = x_i - ((x_i + kMagic) - kMagic);
+      unsure |= kNearHalf - (__builtin_bit_cast(int32_t, rest) & 0x7fffffff);
+    }
+    if (unsure < 0) {
+      for (size_t i = 0; i < count; ++i) q[i] = x[first + i] / s;
+    }
+    for (size_t i = 0; i < count; ++i) y[first + i] = saturated<Int>(q[i], z);
+  }
+}
+
 template <class Int>
 void quantize(const float* x, Int* y, size_t n, const float* scale, const Int* zero, size_t step) {
   if (step == 0) {
-    const float s = *scale;
-    const int z = zero != nullptr ? *zero : 0;
-    for (size_t i = 0; i < n; ++i) y[i] = saturated<Int>(x[i] / s, z);
+    quantize_by(*scale, zero != nullptr ? *zero : 0, x, y, n);
   } else if (zero != nullptr) {
     for (size_t i = 0; i < n; ++i) y[i] = saturated<Int>(x[i] / scale[i], zero[i]);
   } else {
