@@ -3,7 +3,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 export CCACHE_NOHASHDIR = 1
 
-.PHONY: all configure deps demo test test-fast bench deb check-deb format check-format tidy clean
+.PHONY: all configure deps demo test test-fast bench deb check-deb site format check-format tidy clean
 
 all: configure
 	cmake --build $(BUILD) -j $(JOBS)
@@ -30,6 +30,10 @@ bench: configure
 # The Debian packages, in build-deb/packages, and their judgement by lintian.
 deb: deps
 	scripts/make_deb.sh
+
+# The documentation as a site, in build/site.
+site: deps
+	mkdocs build --quiet
 
 # The packages installed and used in a root that holds nothing else.
 check-deb: deb

@@ -326,12 +326,13 @@ class Models(unittest.TestCase):
             self.assertTrue(getattr(ort, name).__doc__, name)
 
     def test_documentation_runs(self):
-        blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text(), re.DOTALL)
-        self.assertGreater(len(blocks), 3)
-        with contextlib.chdir(ROOT), contextlib.redirect_stdout(io.StringIO()):
-            shared = {}
-            for block in blocks:
-                exec(compile(block, "docs/python.md", "exec"), shared)
+        for name in ("docs/index.md", "docs/python.md"):
+            blocks = re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(), re.DOTALL)
+            self.assertGreater(len(blocks), 0)
+            with contextlib.chdir(ROOT), contextlib.redirect_stdout(io.StringIO()):
+                shared = {}
+                for block in blocks:
+                    exec(compile(block, name, "exec"), shared)
 
     def test_run_node(self):
         node = helper.make_node("Add", ["a", "b"], ["c"])
