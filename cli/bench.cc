@@ -95,7 +95,7 @@ Status bench(const Flags& flags) {
 Command bench_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("bench", "time a model");
   auto flags = std::make_shared<Flags>();
-  app->add_option("model", flags->model, "an .onnx file")->required();
+  app->add_option("model", flags->model, "an .onnx file, or its text (.txt)")->required();
   app->add_option("--runs", flags->runs, "timed runs")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -153,7 +153,7 @@ Command check_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
       "check", "what is wrong with a model; 0 valid, 1 violations, 2 unreadable");
   auto flags = std::make_shared<Flags>();
-  app->add_option("model", flags->model, "an .onnx file")->required();
+  app->add_option("model", flags->model, "an .onnx file, or its text (.txt)")->required();
   app->add_option("--profile", flags->profile, "the rules to check")
       ->check(CLI::IsMember({"onnx", "sonnx", "sonnx-full"}))
       ->capture_default_str();

@@ -171,7 +171,7 @@ Command compare_command(CLI::App& program) {
   CLI::App* app =
       program.add_subcommand("compare", "every wire, kernels and optimised against the reference");
   auto flags = std::make_shared<Flags>();
-  app->add_option("model", flags->model, "an .onnx file")->required();
+  app->add_option("model", flags->model, "an .onnx file, or its text (.txt)")->required();
   flags->inputs.seed = 0;
   flags->inputs.add_to(*app);
   flags->engine.add_to(*app);

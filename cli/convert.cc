@@ -1,8 +1,10 @@
 // sardonyx convert: a model written anew.
 #include <filesystem>
 
+#include "bytes/file.h"
 #include "command.h"
 #include "model/tensor.h"
+#include "model/text.h"
 #include "model/walk.h"
 
 namespace sdx::cli {
@@ -15,14 +17,24 @@ struct Flags {
   bool embed = false;
 };
 
+Status write(const model::Model& model, const std::string& path) {
+  if (!model::is_text_path(path)) return model::write_file(model, path);
+  const std::string text = model::print_text(model);
+  SDX_ASSIGN(const auto file, FileWriter::create(path));
+  SDX_TRY(file->write(std::as_bytes(std::span(text))));
+  return file->commit();
+}
+
 Status convert(const Flags& flags) {
-  if (!flags.out.ends_with(".onnx"))
-    return fail("SDX-C0060", "\"{}\": models are written as .onnx", flags.out);
+  if (!flags.out.ends_with(".onnx") && !model::is_text_path(flags.out)) {
+    return fail("SDX-C0060", "\"{}\": models are written as .onnx, or as text as .txt or .onnxtxt",
+                flags.out);
+  }
   SDX_ASSIGN(const auto read, model::read_file(flags.in));
   model::Model model = *read;
   if (flags.embed) {
     SDX_TRY(model::embed_external(model));
-    return model::write_file(model, flags.out);
+    return write(model, flags.out);
   }
   std::error_code ignored;
   const bool moved = fs::weakly_canonical(fs::path(flags.in).parent_path(), ignored) !=
@@ -39,7 +51,7 @@ Status convert(const Flags& flags) {
     error.help = "--embed puts the data into the file";
     return error;
   }
-  return model::write_file(model, flags.out);
+  return write(model, flags.out);
 }
 
 }  // namespace
@@ -47,8 +59,10 @@ Status convert(const Flags& flags) {
 Command convert_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("convert", "write a model anew");
   auto flags = std::make_shared<Flags>();
-  app->add_option("in", flags->in, "an .onnx file")->required();
-  app->add_option("out", flags->out, "the file to write")->required();
+  app->add_option("in", flags->in, "an .onnx file, or one in ONNX's text syntax (.txt, .onnxtxt)")
+      ->required();
+  app->add_option("out", flags->out, "the file to write, in the form that its name says")
+      ->required();
   app->add_flag("--embed", flags->embed, "put external data into the file");
   return {app, [flags] {
             const Status status = convert(*flags);

@@ -135,7 +135,7 @@ Command info_command(CLI::App& program) {
   CLI::App* app =
       program.add_subcommand("info", "metadata, signature, operators, parameters, multiply-adds");
   auto flags = std::make_shared<Flags>();
-  app->add_option("model", flags->model, "an .onnx file")->required();
+  app->add_option("model", flags->model, "an .onnx file, or its text (.txt)")->required();
   app->add_option("--set", flags->inputs.sizes, "the size of a symbolic dimension: DIM=V")
       ->take_all();
   return {app, [flags] {

@@ -140,7 +140,7 @@ Status profile(const Flags& flags) {
 Command profile_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("profile", "time by node and by operator");
   auto flags = std::make_shared<Flags>();
-  app->add_option("model", flags->model, "an .onnx file")->required();
+  app->add_option("model", flags->model, "an .onnx file, or its text (.txt)")->required();
   app->add_option("--trace", flags->trace, "also write every step in Chrome's trace format");
   app->add_option("--runs", flags->runs, "timed runs")
       ->check(CLI::PositiveNumber)

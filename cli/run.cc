@@ -38,7 +38,7 @@ Status run(const Flags& flags) {
 Command run_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("run", "run a model");
   auto flags = std::make_shared<Flags>();
-  app->add_option("model", flags->model, "an .onnx file")->required();
+  app->add_option("model", flags->model, "an .onnx file, or its text (.txt)")->required();
   flags->inputs.add_to(*app);
   app->add_option("--output-dir", flags->output_dir,
                   "write output_0.pb, output_1.pb ... here, all or none");

@@ -49,7 +49,7 @@ Result<std::string> text_at(const Flags& flags) {
 Command show_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("show", "print a model at one stage of its road");
   auto flags = std::make_shared<Flags>();
-  app->add_option("model", flags->model, "an .onnx file")->required();
+  app->add_option("model", flags->model, "an .onnx file, or its text (.txt)")->required();
   app->add_option("--at", flags->stage,
                   "model: as written; checked: the same, if valid; inferred: with types; typed, "
                   "optimized: the typed graph; plan: steps, kernels and memory")

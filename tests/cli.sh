@@ -142,6 +142,23 @@ expect 0 '' "$sardonyx" convert "$data/static.onnx" "$work/again.onnx"
 expect 0 '' cmp "$data/static.onnx" "$work/again.onnx"
 expect 2 'written as .onnx' "$sardonyx" convert "$data/static.onnx" "$work/again.bin"
 
+# Models as text: there and back, taken by every command; the listing of the graph semantics.
+expect 0 '' "$sardonyx" convert "$data/static.onnx" "$work/static.txt"
+expect 0 '' "$sardonyx" convert "$work/static.txt" "$work/static.onnx"
+expect 0 '' cmp "$data/static.onnx" "$work/static.onnx"
+cp "$work/static.txt" "$work/static.onnxtxt"
+same "$("$sardonyx" run "$work/static.onnxtxt" --random 7 --digest)" "$digest" "digest of a model as text"
+same "$("$sardonyx" show "$data/four_nodes.txt")" "$(cat "$data/four_nodes.listing")" "the listing of four nodes"
+for command in info check show run bench profile compare; do
+  random=""
+  if [ "$command" = run ]; then random="--random 1"; fi
+  # shellcheck disable=SC2086
+  expect 0 '' "$sardonyx" "$command" "$data/four_nodes.txt" $random
+done
+expect 0 'y f32[3,4] =' "$sardonyx" run "$data/../../examples/text/block.txt" --random 1 --set N=3
+printf 'g (float[N] x) => (y) {\n  y = Add(x, 3)\n}\n' > "$work/bad.txt"
+expect 2 'bad.txt: line 2, column 14' "$sardonyx" check "$work/bad.txt"
+
 # test: what fails must be listed, what is listed must fail.
 mkdir -p "$work/suite/test_good/test_data_set_0" "$work/suite/test_bad/test_data_set_0"
 for name in good bad; do

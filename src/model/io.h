@@ -26,6 +26,7 @@ struct Limits {
   size_t string_bytes = size_t{2} << 30;  // of documentation, metadata and string attributes
 };
 
+// An .onnx file, or one in the ONNX text syntax if its name ends in .txt or .onnxtxt.
 Result<std::shared_ptr<const Model>> read_file(const std::string& path, const Limits& limits = {});
 
 // Reads a copy of `bytes`, so they need not outlive the call. `folder`: where external data is

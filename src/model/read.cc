@@ -5,6 +5,7 @@
 #include "bytes/wire.h"
 #include "model/fields.h"
 #include "model/io.h"
+#include "model/text.h"
 
 namespace sdx::model {
 namespace {
@@ -271,7 +272,15 @@ Status decode_file(const std::string& path, const Limits& limits, M& out) {
 
 Result<std::shared_ptr<const Model>> read_file(const std::string& path, const Limits& limits) {
   auto model = std::make_shared<Model>();
-  SDX_TRY(decode_file(path, limits, *model));
+  if (is_text_path(path)) {
+    SDX_ASSIGN(const auto file, MappedFile::open(path, limits.file_bytes));
+    SDX_ASSIGN(auto files, ExternalFiles::open(folder_of(path), limits.external_file_bytes));
+    const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()),
+                                file->bytes().size());
+    SDX_ASSIGN(*model, parse_text(text, limits, path, std::move(files)));
+  } else {
+    SDX_TRY(decode_file(path, limits, *model));
+  }
   model->path = path;
   return std::shared_ptr<const Model>(std::move(model));
 }

@@ -9,6 +9,7 @@
 #include "model/fields.h"
 #include "model/io.h"
 #include "model/tensor.h"
+#include "model/text.h"
 #include "model/walk.h"
 
 namespace sdx::model {
@@ -55,6 +56,17 @@ TEST(Suite, every_model_is_written_back_byte_for_byte) {
     EXPECT_EQ(write(**again), written) << path;
   }
   EXPECT_EQ(different, 0u) << "of " << files.size();
+}
+
+TEST(Suite, every_model_is_equal_after_printing_and_parsing) {
+  for (const fs::path& path : suite_files(".onnx")) {
+    const auto model = read_file(path.string());
+    ASSERT_TRUE(model) << model.error().text();
+    const std::string text = print_text(**model);
+    const auto back = parse_text(text);
+    ASSERT_TRUE(back) << path << "\n" << back.error().text();
+    EXPECT_TRUE(write(*back) == write(**model)) << path << "\n" << text.substr(0, 3000);
+  }
 }
 
 TEST(Suite, every_tensor_of_every_model_converts_and_comes_back) {

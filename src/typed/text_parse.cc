@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "base/text_place.h"
 #include "ops/list.h"
 #include "typed/text.h"
 
@@ -17,11 +18,7 @@ class Parser {
   Result<Graph> all() {
     Status status = graph();
     if (!status) {
-      const std::string_view before = text_.substr(0, std::min(at_, text_.size()));
-      const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-      const size_t column =
-          at_ - (before.rfind('\n') == before.npos ? 0 : before.rfind('\n') + 1) + 1;
-      return std::move(status).error().in(fmt::format("line {}, column {}", line, column));
+      return at_place(std::move(status).error(), text_, at_);
     }
     return std::move(graph_);
   }
