@@ -3,6 +3,7 @@
 
 #include "bytes/file.h"
 #include "command.h"
+#include "infer/inline.h"
 #include "model/tensor.h"
 #include "model/text.h"
 #include "model/walk.h"
@@ -14,7 +15,7 @@ namespace fs = std::filesystem;
 
 struct Flags {
   std::string in, out;
-  bool embed = false;
+  bool embed = false, inline_functions = false, inline_operators = false;
 };
 
 Status write(const model::Model& model, const std::string& path) {
@@ -32,6 +33,12 @@ Status convert(const Flags& flags) {
   }
   SDX_ASSIGN(const auto read, model::read_file(flags.in));
   model::Model model = *read;
+  if (flags.inline_functions || flags.inline_operators) {
+    Result<model::Model> made =
+        infer::inline_functions(model, {.operators = flags.inline_operators});
+    if (!made) return std::move(made).error().in(flags.in);
+    model = *std::move(made);
+  }
   if (flags.embed) {
     SDX_TRY(model::embed_external(model));
     return write(model, flags.out);
@@ -64,6 +71,10 @@ Command convert_command(CLI::App& program) {
   app->add_option("out", flags->out, "the file to write, in the form that its name says")
       ->required();
   app->add_flag("--embed", flags->embed, "put external data into the file");
+  app->add_flag("--inline", flags->inline_functions,
+                "put the bodies of functions in the place of their calls");
+  app->add_flag("--inline-ops", flags->inline_operators,
+                "the same, also for operators that ONNX defines as functions");
   return {app, [flags] {
             const Status status = convert(*flags);
             return status ? kOk : report(status.error());

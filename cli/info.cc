@@ -4,6 +4,7 @@
 
 #include "inputs.h"
 #include "listing.h"
+#include "opset.h"
 
 namespace sdx::cli {
 namespace {
@@ -64,6 +65,7 @@ std::string multiply_adds_of(const typed::Graph& graph) {
 }
 
 Status info(const Flags& flags) {
+  if (is_operator_set(flags.model)) return print_operator_set(flags.model);
   SDX_ASSIGN(const auto model, model::read_file(flags.model));
   SDX_ASSIGN(const Bindings set, flags.inputs.bindings(*model));
   line("model", flags.model);

@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "ops/list.h"
+#include "opset.h"
 #include "words.h"
 
 namespace sdx::cli {
@@ -126,6 +127,10 @@ void print_line(const Op& op) {
 }
 
 int ops(const Flags& flags) {
+  if (is_operator_set(flags.name)) {
+    const Status status = print_operator_set(flags.name);
+    return status ? kOk : report(status.error());
+  }
   std::vector<const Op*> list(all_ops().begin(), all_ops().end());
   std::sort(list.begin(), list.end(),
             [](const Op* a, const Op* b) { return full_name(*a) < full_name(*b); });
@@ -158,7 +163,8 @@ int ops(const Flags& flags) {
 Command ops_command(CLI::App& program) {
   CLI::App* app = program.add_subcommand("ops", "every operator, version and type that runs here");
   auto flags = std::make_shared<Flags>();
-  app->add_option("operator", flags->name, "one operator, as Conv or ai.onnx.ml.Scaler");
+  app->add_option("operator", flags->name,
+                  "one operator, as Conv or ai.onnx.ml.Scaler; or a file of an operator set");
   app->add_flag("--json", flags->json, "for programs");
   return {app, [flags] { return ops(*flags); }};
 }

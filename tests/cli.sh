@@ -159,6 +159,33 @@ expect 0 'y f32[3,4] =' "$sardonyx" run "$data/../../examples/text/block.txt" --
 printf 'g (float[N] x) => (y) {\n  y = Add(x, 3)\n}\n' > "$work/bad.txt"
 expect 2 'bad.txt: line 2, column 14' "$sardonyx" check "$work/bad.txt"
 
+# Functions: replaced by their bodies, with equal outputs; recursion is refused with the chain.
+block=$data/../../examples/text/block.txt
+expect 0 '' "$sardonyx" convert --inline "$block" "$work/inlined.onnx"
+expect 0 'valid' "$sardonyx" check "$work/inlined.onnx"
+same "$("$sardonyx" info "$work/inlined.onnx" | grep -c functions)" 0 "functions after inlining"
+same "$("$sardonyx" run "$work/inlined.onnx" --random 3 --set N=2 --digest)" \
+     "$("$sardonyx" run "$block" --random 3 --set N=2 --digest)" "digest after inlining"
+expect 0 '' "$sardonyx" convert --inline-ops "$block" "$work/expanded.txt"
+expect 1 '' grep LeakyRelu "$work/expanded.txt"
+cat > "$work/recursive.txt" <<'MODEL'
+<ir_version: 10, opset_import: ["" : 21, "f" : 1]>
+g (float[N] x) => (float[N] y) { y = f.A (x) }
+<domain: "f", opset_import: ["f" : 1]> A (x) => (y) { y = f.B (x) }
+<domain: "f", opset_import: ["f" : 1]> B (x) => (y) { y = f.A (x) }
+MODEL
+expect 1 'f.A -> f.B -> f.A' "$sardonyx" check "$work/recursive.txt"
+expect 2 'f.A -> f.B -> f.A' "$sardonyx" convert --inline "$work/recursive.txt" "$work/never.onnx"
+expect 2 'A -> B -> A' "$sardonyx" run "$work/recursive.txt" --random 1
+
+# Operator-set documents.
+printf '\x0a\x09ONNXOPSET\x10\x08\x22\x00\x28\x0d\x42\x0d\x0a\x07Softmax\x10\x0d\x18\x01\x42\x0c\x0a\x06Unlike\x10\x01\x18\x00' > "$work/set.onnx"
+for command in info ops; do
+  expect 0 'operator set  ai.onnx 13' "$sardonyx" "$command" "$work/set.onnx"
+  expect 0 'since 13   stable        runs here' "$sardonyx" "$command" "$work/set.onnx"
+  expect 0 '2 operators, 1 of them run here' "$sardonyx" "$command" "$work/set.onnx"
+done
+
 # test: what fails must be listed, what is listed must fail.
 mkdir -p "$work/suite/test_good/test_data_set_0" "$work/suite/test_bad/test_data_set_0"
 for name in good bad; do

@@ -283,7 +283,7 @@ class Session {
 
 class Model {
  public:
-  // An .onnx file, with the external data files beside it.
+  // An .onnx file, or its text (.txt, .onnxtxt), with the external data files beside it.
   static Model load(const std::string& path) { return try_load(path).value(); }
   static Expected<Model> try_load(const std::string& path);
   // The same from memory, which is copied. External data is looked up in `folder`.
@@ -292,6 +292,10 @@ class Model {
   }
   static Expected<Model> try_parse(std::span<const std::byte> bytes,
                                    const std::string& folder = {});
+  // From ONNX's text syntax, and back (docs/text.md).
+  static Model from_text(std::string_view text) { return try_from_text(text).value(); }
+  static Expected<Model> try_from_text(std::string_view text);
+  std::string text() const;
 
   // What keeps the model from being valid or from running here; empty if nothing does.
   std::vector<Error> check() const;

@@ -5,6 +5,7 @@
 #include "api/bridge.h"
 #include "api/engine.h"
 #include "api/floating.h"
+#include "model/text.h"
 
 namespace sardonyx {
 
@@ -175,6 +176,15 @@ Expected<Model> Model::try_parse(std::span<const std::byte> bytes, const std::st
   if (!model) return Bridge::error(model.error());
   return Bridge::model(std::make_shared<const State>(*std::move(model)));
 }
+
+Expected<Model> Model::try_from_text(std::string_view text) {
+  auto model = sdx::model::parse_text(text);
+  if (!model) return Bridge::error(model.error());
+  return Bridge::model(
+      std::make_shared<const State>(std::make_shared<const sdx::model::Model>(*std::move(model))));
+}
+
+std::string Model::text() const { return sdx::model::print_text(*state_->model); }
 
 std::vector<Error> Model::check() const {
   const DefaultFloating floating;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "check/checker.h"
+#include "model/library.h"
+#include "ops/added.h"
 
 namespace sdx::check {
 
@@ -90,7 +92,8 @@ void Checker::imports(const std::vector<model::OpsetId>& list, const Place& plac
     const bool local = std::any_of(
         model_.functions.begin(), model_.functions.end(),
         [&](const model::Function& function) { return canonical(function.domain) == domain; });
-    if (known == nullptr && !local && domain != "sardonyx") {
+    const bool added = added_domain(domain) > 0 || model::has_added_functions(domain);
+    if (known == nullptr && !local && !added && domain != "sardonyx") {
       report(rule::opset_unknown, place,
              "operator set {} is not known here; nodes that use it are refused", quoted(domain));
     }

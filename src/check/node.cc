@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "check/checker.h"
+#include "model/library.h"
 #include "op/conform.h"
 #include "ops/list.h"
 
@@ -42,6 +43,8 @@ Callee Checker::callee(const model::Node& node, const Opsets& opsets) const {
     found.function = at->second;
     return found;
   }
+  found.function = model::find_added_function(node);
+  if (found.function != nullptr) return found;
   found.op = find_op(node.domain, node.op_type);
   const int64_t version = version_of(opsets, node.domain);
   if (found.op != nullptr && version > 0 && version <= INT32_MAX) {

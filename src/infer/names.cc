@@ -4,6 +4,7 @@
 #include <set>
 
 #include "infer/typing.h"
+#include "model/library.h"
 #include "ops/list.h"
 
 namespace sdx::infer {
@@ -24,7 +25,7 @@ const model::Function* find_function(const model::Model& model, const model::Nod
       return &function;
     }
   }
-  return nullptr;
+  return model::find_added_function(node);
 }
 
 namespace {

@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "ops/added.h"
+
 namespace sdx {
 
 using namespace ops;  // NOLINT: the list is the one place that names them all
@@ -251,8 +253,9 @@ const Op* find_op(std::string_view domain, std::string_view name) {
     for (const Op* op : kOps) map->emplace(std::pair{op->domain, op->name}, op);
     return map;
   }();
-  const auto at = by_name->find({domain == "ai.onnx" ? "" : domain, name});
-  return at == by_name->end() ? nullptr : at->second;
+  if (domain == "ai.onnx") domain = "";
+  const auto at = by_name->find({domain, name});
+  return at == by_name->end() ? find_added_op(domain, name) : at->second;
 }
 
 }  // namespace sdx
