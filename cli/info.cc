@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "check/check.h"
 #include "inputs.h"
 #include "listing.h"
 #include "opset.h"
@@ -70,7 +71,7 @@ Status info(const Flags& flags) {
   SDX_ASSIGN(const Bindings set, flags.inputs.bindings(*model));
   line("model", flags.model);
   line("graph", model->graph ? model->graph->name : "none");
-  line("IR version", std::to_string(model->ir_version));
+  line("IR version", check::version_text(model->ir_version));
   for (const model::OpsetId& opset : model->opset_import) {
     line("opset",
          fmt::format("{} {}", opset.domain.empty() ? "ai.onnx" : opset.domain, opset.version));
@@ -78,7 +79,7 @@ Status info(const Flags& flags) {
   line("producer", model->producer_name +
                        (model->producer_version.empty() ? "" : " " + model->producer_version));
   line("domain", model->domain);
-  line("version", model->model_version != 0 ? std::to_string(model->model_version) : "");
+  line("version", model->model_version != 0 ? check::version_text(model->model_version) : "");
   line("doc", model->doc_string.substr(0, model->doc_string.find('\n')));
   for (const model::StringEntry& entry : model->metadata_props) {
     line("metadata", fmt::format("{} = {}", entry.key, entry.value.substr(0, 100)));

@@ -178,6 +178,11 @@ expect 1 'f.A -> f.B -> f.A' "$sardonyx" check "$work/recursive.txt"
 expect 2 'f.A -> f.B -> f.A' "$sardonyx" convert --inline "$work/recursive.txt" "$work/never.onnx"
 expect 2 'A -> B -> A' "$sardonyx" run "$work/recursive.txt" --random 1
 
+# Version numbers: simple, or of two, two and four bytes.
+printf '<ir_version: 10, model_version: 281483566645251, opset_import: ["" : 21]> g () => (y) { y = Constant <value_int = 1> () }' > "$work/version.txt"
+expect 0 'version       1.2.3' "$sardonyx" info "$work/version.txt"
+expect 0 'IR version    10' "$sardonyx" info "$work/version.txt"
+
 # Operator-set documents.
 printf '\x0a\x09ONNXOPSET\x10\x08\x22\x00\x28\x0d\x42\x0d\x0a\x07Softmax\x10\x0d\x18\x01\x42\x0c\x0a\x06Unlike\x10\x01\x18\x00' > "$work/set.onnx"
 for command in info ops; do

@@ -138,13 +138,14 @@ class Inliner {
     });
     SDX_TRY(std::move(status));
     const auto version = opsets.find(node.domain);
-    const Function* function = find_function(model_, node);
-    if (function == nullptr && options_.operators && version != opsets.end()) {
-      function = operator_body(node, version->second);
-      // A body may not use what the model's own versions do not have.
-      if (function != nullptr && !bodies_fit(*function)) function = nullptr;
+    if (const Function* function = find_function(model_, node)) {
+      return call(*function, node, opsets_of(function->opset_import), made, calls);
     }
-    if (function != nullptr) return call(*function, node, made, calls);
+    if (options_.operators && version != opsets.end()) {
+      // Bodies of operators are written for every version that has them.
+      const Function* body = operator_body(node, version->second);
+      if (body != nullptr) return call(*body, node, opsets, made, calls);
+    }
     if (version != opsets.end()) SDX_TRY(keep_version(node, version->second));
     if (++count_ > options_.most_nodes) {
       return fail("SDX-G0010", "more than {} nodes after inlining functions", options_.most_nodes);
@@ -178,16 +179,8 @@ class Inliner {
     if (first == nullptr || second == nullptr) return false;
     return first->since == second->since || (std::min(a, b) >= 13 && only_widened(*first, *second));
   }
-  bool bodies_fit(const Function& f) const {
-    const Opsets inside = opsets_of(f.opset_import);
-    return std::all_of(f.node.begin(), f.node.end(), [&](const Node& node) {
-      const auto mine = inside.find(node.domain), models = opsets_.find(canonical(node.domain));
-      return mine != inside.end() && models != opsets_.end() &&
-             (mine->second == models->second || same_meaning(node, mine->second, models->second));
-    });
-  }
-
-  Status call(const Function& f, const Node& node, std::vector<Node>& made, const Calls& calls) {
+  Status call(const Function& f, const Node& node, const Opsets& opsets, std::vector<Node>& made,
+              const Calls& calls) {
     if (std::find(calls.begin(), calls.end(), &f) != calls.end()) {
       std::string chain;
       for (const Function* caller : calls) chain += name_of(*caller) + " -> ";
@@ -211,7 +204,6 @@ class Inliner {
     const std::string stem = node.name.empty() || !plain(node.name) ? f.name : node.name;
     std::vector<Node> body = f.node;
     rename(body, names, stem);
-    const Opsets opsets = opsets_of(f.opset_import);
     Calls inner = calls;
     inner.push_back(&f);
     for (Node& part : body) {

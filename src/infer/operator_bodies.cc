@@ -1,6 +1,6 @@
 // Bodies of operators that ONNX defines as functions, in its text syntax. They keep to operators
-// whose meaning has not changed since version 18, so that they fit models of 18 and later, whatever
-// the element type.
+// whose meaning, for what is used of them, is the same in every version from 18 on, and to any
+// element type.
 #include <map>
 #include <memory>
 
