@@ -14,7 +14,7 @@ namespace sdx::infer {
 using Opsets = std::map<std::string, int64_t, std::less<>>;
 Opsets opsets_of(const std::vector<model::OpsetId>& imports);
 
-// The function that the node calls, of the model or added by the program; null if it names an operator.
+// The function that the node calls, the model's or an added one; null if it names an operator.
 const model::Function* find_function(const model::Model& model, const model::Node& node);
 
 // Names that the graph and its subgraphs use but do not define, in the order of first use, appended
