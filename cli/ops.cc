@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 
 struct Flags {
   std::string name;
-  bool json = false;
+  bool json = false, markdown = false;
 };
 
 std::string full_name(const Op& op) {
@@ -126,6 +126,51 @@ void print_line(const Op& op) {
               fmt::format("{}", fmt::join(kernels, ", ")).c_str());
 }
 
+// "float float16 int64" of a variable's "tensor(float)", "tensor(float16)" ...; other kinds of
+// values in full.
+std::string types_text(const std::vector<std::string>& types) {
+  std::string text;
+  for (const std::string& type : types) {
+    const bool tensor = type.starts_with("tensor(");
+    text += (text.empty() ? "" : " ") + (tensor ? type.substr(7, type.size() - 8) : type);
+  }
+  return text;
+}
+
+// docs/operators.md.
+void print_markdown(const std::vector<const Op*>& list) {
+  size_t versions = 0;
+  for (const Op* op : list) versions += op->signatures().size();
+  std::printf(
+      "# Operators\n\n%zu operators in %zu versions, each with every element type that its schema "
+      "allows: the types below are those of the\nnewest version. `sardonyx ops NAME` shows all "
+      "versions with their attributes. Beside the reference, which every operator\nhas, the "
+      "kernels "
+      "are fast bodies with the same bits. This page is printed by `sardonyx ops --markdown`.\n",
+      list.size(), versions);
+  std::string_view domain = "none";
+  for (const Op* op : list) {
+    if (op->domain != domain) {
+      domain = op->domain;
+      std::printf(
+          "\n## %s\n\n| operator | since | what it does | types | kernels "
+          "|\n|---|---|---|---|---|\n",
+          domain.empty() ? "ai.onnx" : std::string(domain).c_str());
+    }
+    std::vector<std::string> since, types, kernels;
+    for (const Signature& signature : op->signatures())
+      since.push_back(
+          fmt::format("{}{}", signature.since, signature.deprecated ? " (deprecated)" : ""));
+    for (const auto& [variable, list_of] : op->signatures().back().types)
+      types.push_back(variable + ": " + types_text(list_of));
+    for (const Op::AnyKernel& kernel : op->kernels) kernels.push_back(std::string(kernel.name));
+    std::printf("| %s | %s | %s | %s | %s |\n", std::string(op->name).c_str(),
+                fmt::format("{}", fmt::join(since, ", ")).c_str(), std::string(op->doc).c_str(),
+                fmt::format("{}", fmt::join(types, "; ")).c_str(),
+                fmt::format("{}", fmt::join(kernels, ", ")).c_str());
+  }
+}
+
 int ops(const Flags& flags) {
   if (is_operator_set(flags.name)) {
     const Status status = print_operator_set(flags.name);
@@ -148,6 +193,13 @@ int ops(const Flags& flags) {
     std::printf("%s\n", all.dump(1).c_str());
     return kOk;
   }
+  if (flags.markdown) {
+    std::erase_if(list, [](const Op* op) { return op->domain == "sardonyx"; });  // made by rewrites
+    std::stable_sort(list.begin(), list.end(),
+                     [](const Op* a, const Op* b) { return a->domain < b->domain; });
+    print_markdown(list);
+    return kOk;
+  }
   if (flags.name.empty()) {
     std::printf("%-40s %-28s %s\n", "operator", "versions", "kernels");
     for (const Op* op : list) print_line(*op);
@@ -166,6 +218,7 @@ Command ops_command(CLI::App& program) {
   app->add_option("operator", flags->name,
                   "one operator, as Conv or ai.onnx.ml.Scaler; or a file of an operator set");
   app->add_flag("--json", flags->json, "for programs");
+  app->add_flag("--markdown", flags->markdown, "the page docs/operators.md");
   return {app, [flags] { return ops(*flags); }};
 }
 

@@ -6,6 +6,12 @@
 #   x_bench.cc   linked into the folder's benchmark program, <folder>_bench
 
 set(SDX_ISAS portable)
+set(SDX_FLAGS_ISA -O3)
+if(SDX_SANITIZE)
+  # Vectors as structs of 16 lanes make the undefined-behaviour checks of these files take minutes each; addresses are
+  # what can go wrong in them.
+  set(SDX_FLAGS_ISA -O1 -fno-sanitize=undefined --param=asan-instrumentation-with-call-threshold=0)
+endif()
 set(SDX_FLAGS_portable "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND SDX_ISAS avx2 avx512)
@@ -49,7 +55,7 @@ function(sdx_folder name)
     foreach(isa ${SDX_ISAS})
       sdx_objects(sdx_${name}_${isa} ${name} ${isa_sources})
       target_compile_definitions(sdx_${name}_${isa} PRIVATE SDX_ISA=${isa} SDX_ISA_${isa}=1)
-      target_compile_options(sdx_${name}_${isa} PRIVATE -O3 ${SDX_FLAGS_${isa}})
+      target_compile_options(sdx_${name}_${isa} PRIVATE ${SDX_FLAGS_ISA} ${SDX_FLAGS_${isa}})
     endforeach()
   endif()
 endfunction()

@@ -125,7 +125,7 @@ Status conforms(const Signature& signature, const Facts& in, size_t formal, size
                 signature.since, signature.min_outputs, signature.max_outputs);
   }
   for (size_t i = 0; i < formal; ++i) {
-    if (!in[i].present() && signature.input(i)->option == Formal::Option::single) {
+    if (!in[i].present() && signature.input(i)->option != Formal::Option::optional) {
       return fail("SDX-T0006", "input {} ({}) is required but left out", i,
                   signature.input(i)->name);
     }

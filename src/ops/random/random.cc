@@ -169,6 +169,35 @@ Status draw_multinomial(const Random& a, Args& args) {
   return ok();
 }
 
+// An interval or a deviation of nothing leaves one number to draw.
+std::vector<Case> uniform_cases() {
+  return {{.name = "from_an_interval_without_width",
+           .opset = 1,
+           .attrs = {{"shape", std::vector<int64_t>{2}}, {"low", 3.f}, {"high", 3.f}},
+           .inputs = {},
+           .expected = {Tensor::of<float>({2}, {3, 3})}}};
+}
+std::vector<Case> normal_cases() {
+  return {{.name = "without_deviation",
+           .opset = 1,
+           .attrs = {{"shape", std::vector<int64_t>{2}}, {"mean", -2.f}, {"scale", 0.f}},
+           .inputs = {},
+           .expected = {Tensor::of<float>({2}, {-2, -2})}}};
+}
+std::vector<Case> uniform_like_cases() {
+  return {{.name = "of_the_inputs_type_and_shape",
+           .opset = 1,
+           .attrs = {{"low", 3.f}, {"high", 3.f}},
+           .inputs = {Tensor::of<double>({1, 2}, {0, 0})},
+           .expected = {Tensor::of<double>({1, 2}, {3, 3})}}};
+}
+std::vector<Case> normal_like_cases() {
+  return {{.name = "of_another_type",
+           .opset = 1,
+           .attrs = {{"dtype", int64_t(DType::f64)}, {"mean", -2.f}, {"scale", 0.f}},
+           .inputs = {Tensor::of<float>({1, 2}, {0, 0})},
+           .expected = {Tensor::of<double>({1, 2}, {-2, -2})}}};
+}
 std::vector<Case> multinomial_cases() {
   return {{.name = "a_certain_class_is_always_drawn",
            .opset = 7,
@@ -191,6 +220,7 @@ constexpr OpOf<Random> kRandomUniform{
     .read = read_floats,
     .infer = infer,
     .reference = uniform,
+    .cases = uniform_cases,
     .deterministic = false,
 };
 constexpr OpOf<Random> kRandomUniformLike{
@@ -200,6 +230,7 @@ constexpr OpOf<Random> kRandomUniformLike{
     .read = read_floats,
     .infer = infer,
     .reference = uniform,
+    .cases = uniform_like_cases,
     .deterministic = false,
 };
 constexpr OpOf<Random> kRandomNormal{
@@ -209,6 +240,7 @@ constexpr OpOf<Random> kRandomNormal{
     .read = read_floats,
     .infer = infer,
     .reference = normal,
+    .cases = normal_cases,
     .deterministic = false,
 };
 constexpr OpOf<Random> kRandomNormalLike{
@@ -218,6 +250,7 @@ constexpr OpOf<Random> kRandomNormalLike{
     .read = read_floats,
     .infer = infer,
     .reference = normal,
+    .cases = normal_like_cases,
     .deterministic = false,
 };
 constexpr OpOf<Random> kBernoulli{

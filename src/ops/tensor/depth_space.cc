@@ -24,7 +24,9 @@ constexpr Version kToDepthHistory[] = {
 };
 
 Result<Blocks> read(const Node& node, const Facts&) {
-  if (node.i("blocksize") <= 0) return fail("SDX-T0225", "blocksize is {}", node.i("blocksize"));
+  constexpr int64_t kMostSize = 1 << 24;  // whose square is a size
+  if (node.i("blocksize") <= 0 || node.i("blocksize") > kMostSize)
+    return fail("SDX-T0225", "blocksize is {}", node.i("blocksize"));
   const std::string mode = node.has("mode") ? node.s("mode") : "DCR";
   if (mode != "DCR" && mode != "CRD")
     return fail("SDX-T0225", "mode \"{}\" is not DCR or CRD", mode);

@@ -106,8 +106,12 @@ Result<Facts> infer_tile(const Tile& a, const Facts& in) {
   if (!in[0].has_rank()) return Facts{Fact::tensor(in[0].type)};
   std::vector<Dim> repeats(in[0].rank(), 1);
   if (a.one_axis) {
-    if (!in[1].value || !in[2].value || in[1].value->count() != 1 || in[2].value->count() != 1)
-      return Facts{unknown_like(in[0])};
+    for (size_t i = 1; i < 3; ++i) {
+      if (in[i].is_concrete() && !(product(*in[i].shape) == Dim(1)))
+        return fail("SDX-T0216", "{} is {}; it must be one number", i == 1 ? "tiles" : "axis",
+                    in[i].text());
+    }
+    if (!in[1].value || !in[2].value) return Facts{unknown_like(in[0])};
     const double axis = get_f64(in[2].type, in[2].value->raw(), 0);
     SDX_ASSIGN(const size_t at, resolve_axis(to_integer<int64_t>(axis), in[0].rank()));
     repeats[at] = to_integer<int64_t>(get_f64(in[1].type, in[1].value->raw(), 0));

@@ -45,8 +45,8 @@ Result<GridSample> read(const Node& node, const Facts& in) {
 }
 
 Result<Facts> infer(const GridSample&, const Facts& in) {
-  const size_t rank = in[0].has_rank() ? in[0].rank() : in[1].has_rank() ? in[1].rank() : 0;
-  if (rank == 0) return Facts{Fact::tensor(in[0].type)};
+  if (!in[0].has_rank() && !in[1].has_rank()) return Facts{Fact::tensor(in[0].type)};
+  const size_t rank = in[0].has_rank() ? in[0].rank() : in[1].rank();
   if (rank < 3 || (in[0].has_rank() && in[1].has_rank() && in[1].rank() != rank)) {
     return fail("SDX-T0243",
                 "the input {} must be [N,C,D1,...] and the grid {} [N,D1_out,...,number of D]",

@@ -1,0 +1,154 @@
+// The meaning of Resize.
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "ops/tensor/pick.h"
+#include "ops/tensor/resize.h"
+
+namespace sdx::ops {
+namespace {
+
+bool is_outside(const ResizePlan& plan, std::span<const int64_t> dims, size_t i) {
+  for (size_t axis = dims.size(); axis-- > 0; i /= size_t(dims[axis])) {
+    if (!plan[axis].outside.empty() && plan[axis].outside[i % size_t(dims[axis])]) return true;
+  }
+  return false;
+}
+// v = sum of weight * value over the taps whose weight is not 0, in ascending order; every product
+// and sum is rounded.
+template <class C, class Get>
+C weighted(const AxisTaps& taps, size_t at, Get get) {
+  C sum = 0;
+  bool first = true;
+  for (size_t k = 0; k < taps.taps; ++k) {
+    const C weight = C(taps.weight[at * taps.taps + k]);
+    if (weight == 0) continue;
+    const C term = weight * get(size_t(taps.index[at * taps.taps + k]));
+    sum = first ? term : sum + term;
+    first = false;
+  }
+  return sum;
+}
+
+// Axes are resized one after the other, the last one first; what lies between is kept in the
+// computing type C.
+template <class C>
+std::vector<C> interpolate(const ResizePlan& plan, std::span<const int64_t> x_dims,
+                           std::vector<C> data) {
+  Dims dims(x_dims.begin(), x_dims.end());
+  for (size_t axis = dims.size(); axis-- > 0;) {
+    const AxisTaps& taps = plan[axis];
+    if (taps.identity()) continue;
+    const AxisSplit at = split_at(dims, axis);
+    const size_t size = taps.index.size() / taps.taps;
+    std::vector<C> next(at.outer * size * at.inner);
+    for (size_t outer = 0; outer < at.outer; ++outer) {
+      for (size_t i = 0; i < size; ++i) {
+        for (size_t inner = 0; inner < at.inner; ++inner) {
+          next[(outer * size + i) * at.inner + inner] = weighted<C>(
+              taps, i, [&](size_t k) { return data[(outer * at.size + k) * at.inner + inner]; });
+        }
+      }
+    }
+    data = std::move(next);
+    dims[axis] = int64_t(size);
+  }
+  return data;
+}
+
+// Integers are rounded to the nearest even one and saturate; true is what is not zero.
+template <class C>
+void put(const View& y, size_t i, C value) {
+  if (visit_floats(y.type, [&]<class T>() { y.data<T>()[i] = store<T>(Compute<T>(value)); }))
+    return;
+  if (visit_integers(y.type,
+                     [&]<class T>() { y.data<T>()[i] = to_integer<T>(std::nearbyint(value)); }))
+    return;
+  set_f64(y.type, y.raw, i, double(value));
+}
+
+template <class C>
+void reference_in(const Resize& a, const ResizePlan& plan, const View& x, const View& y) {
+  std::vector<C> data(x.count);
+  for (size_t i = 0; i < x.count; ++i) data[i] = C(get_f64(x.type, x.raw, i));
+  data = interpolate(plan, x.dims, std::move(data));
+  const bool outside = any_outside(plan);
+  for (size_t i = 0; i < y.count; ++i)
+    put<C>(y, i, outside && is_outside(plan, y.dims, i) ? C(a.extrapolation) : data[i]);
+}
+
+}  // namespace
+
+void take_nearest(const ResizePlan& plan, const View& x, const View& y, Pool* pool) {
+  const size_t rank = y.rank();
+  if (y.count == 0) return;
+  if (rank == 0) return copy_row(x.type, x.raw, 0, y.raw, 0, 1);
+  const SmallInts strides = strides_of(x.dims);
+  const size_t width = size_t(y.dims[rank - 1]);
+  const std::vector<int32_t>& columns = plan[rank - 1].index;
+  const bool whole = plan[rank - 1].identity();
+  share_rows(pool, y.count / width, width, y.type, [&](size_t begin, size_t end) {
+    size_t last = SIZE_MAX;
+    for (size_t row = begin; row < end; ++row) {
+      size_t base = 0;
+      for (size_t axis = rank - 1, rest = row; axis-- > 0; rest /= size_t(y.dims[axis])) {
+        base += size_t(plan[axis].index[rest % size_t(y.dims[axis])]) * size_t(strides[axis]);
+      }
+      if (base == last) {
+        copy_row(y.type, y.raw, (row - 1) * width, y.raw, row * width, width);
+      } else if (whole) {
+        copy_row(x.type, x.raw, base, y.raw, row * width, width);
+      } else if (bits(x.type) == 32) {
+        const uint32_t* from = x.data<uint32_t>() + base;
+        uint32_t* to = y.data<uint32_t>() + row * width;
+        for (size_t i = 0; i < width; ++i) to[i] = from[columns[i]];
+      } else {
+        for (size_t i = 0; i < width; ++i)
+          copy_row(x.type, x.raw, base + size_t(columns[i]), y.raw, row * width + i, 1);
+      }
+      last = base;
+    }
+  });
+}
+
+bool any_outside(const ResizePlan& plan) {
+  return std::any_of(plan.begin(), plan.end(),
+                     [](const AxisTaps& taps) { return !taps.outside.empty(); });
+}
+
+Status resize_reference(const Resize& a, Args& args) {
+  View x = args.in(0), y = args.out();
+  SDX_ASSIGN(ResizePlan plan, resize_plan(a, x.dims, y.dims, wanted(a, args)));
+  if (a.how.mode == Resampling::Mode::nearest) {
+    take_nearest(plan, x, y, args.pool);
+    if (!any_outside(plan) || x.type == DType::string || is_complex(x.type)) return ok();
+    for (size_t i = 0; i < y.count; ++i) {
+      if (is_outside(plan, y.dims, i)) put<double>(y, i, a.extrapolation);
+    }
+    return ok();
+  }
+  Dims x_dims(x.dims.begin(), x.dims.end()), y_dims(y.dims.begin(), y.dims.end());
+  if (is_complex(x.type)) {
+    // Real and imaginary parts are a last axis of two.
+    for (View* view : {&x, &y}) {
+      view->type = view->type == DType::c64 ? DType::f32 : DType::f64;
+      view->count *= 2;
+    }
+    x_dims.push_back(2);
+    y_dims.push_back(2);
+    x.dims = x_dims;
+    y.dims = y_dims;
+    plan.push_back(axis_taps({}, {2, 2, 1}));
+  }
+  // 32- and 64-bit integers need the precision of double.
+  const bool wide = x.type == DType::f64 || (is_integer(x.type) && bits(x.type) >= 32);
+  if (wide) {
+    reference_in<double>(a, plan, x, y);
+  } else {
+    reference_in<float>(a, plan, x, y);
+  }
+  return ok();
+}
+
+}  // namespace sdx::ops
