@@ -47,6 +47,7 @@ typedef struct sardonyx_error sardonyx_error;
 typedef struct sardonyx_value sardonyx_value;
 typedef struct sardonyx_model sardonyx_model;
 typedef struct sardonyx_session sardonyx_session;
+typedef struct sardonyx_call sardonyx_call;
 
 /* Errors: a stable code such as "SDX-T0102", what went wrong, where (the innermost place first),
  * and perhaps what to do. For a handle that is no error: "", 0 places. */
@@ -220,11 +221,60 @@ SARDONYX_CHECKED sardonyx_error* sardonyx_session_output(const sardonyx_session*
 /* Inputs by name (`input_names` NULL: in the session's order) and outputs by name (NULL: the first
  * `output_count` in the session's order). Where outputs[i] is NULL it becomes a new value in the
  * library's memory; where it is a tensor of the right type and shape, the result is written there,
- * and nothing is copied if all are and no name is given. */
+ * and nothing is copied if all are, in the session's order, without `options`. Those may be NULL.
+ */
 SARDONYX_CHECKED sardonyx_error* sardonyx_session_run(
     sardonyx_session* session, const char* const* input_names, sardonyx_value* const* inputs,
     size_t input_count, const char* const* output_names, sardonyx_value** outputs,
     size_t output_count);
+
+/* Operators of the caller, which models may use once they are registered. */
+typedef struct sardonyx_operator {
+  size_t size;
+  const char* domain; /* not ONNX's own */
+  const char* name;
+  const char* doc; /* NULL: none */
+  /* The versions: what each changes, the first gives all, as in
+   * "(x: T, bias?: T) -> (y: T) {by: float = 2.0, axis!: int} T in f32 f64". */
+  const int32_t* since;
+  const char* const* signatures;
+  size_t versions;
+  int32_t random; /* 1: equal inputs may give other outputs */
+  void* context;  /* given to the functions below */
+  /* Types and shapes of the outputs from those of the inputs: sets kind, type, rank, dims and, for
+   * sizes of -1 that are named as an input's, dim_names of each; what they point to must last until
+   * the function is called again or the process ends. NULL: every output is like input 0. */
+  int32_t (*infer)(void* context, sardonyx_call* call, const sardonyx_port* inputs,
+                   size_t input_count, sardonyx_port* outputs, size_t output_count);
+  /* Fills the outputs. An input left out is NULL, and so is an output that nobody wants
+   * (sardonyx_call_wants) or whose size only running tells: the latter is set to a new tensor,
+   * which the library then releases. May be called by several threads at a time. Handles are the
+   * function's while it runs. */
+  int32_t (*compute)(void* context, sardonyx_call* call, sardonyx_value* const* inputs,
+                     size_t input_count, sardonyx_value** outputs, size_t output_count);
+} sardonyx_operator;
+
+/* infer and compute return 0, or another number after sardonyx_call_fail has said why. */
+SARDONYX_CHECKED sardonyx_error* sardonyx_operator_register(const sardonyx_operator* op);
+/* Functions in ONNX's text syntax, each with its domain and imports. */
+SARDONYX_CHECKED sardonyx_error* sardonyx_functions_register(const char* text);
+
+/* One use of an operator, while infer or compute runs: its attributes, defaults filled in. */
+SARDONYX_API int32_t sardonyx_call_has(const sardonyx_call* call, const char* attribute);
+SARDONYX_API int32_t sardonyx_call_wants(const sardonyx_call* call, size_t output);
+SARDONYX_CHECKED sardonyx_error* sardonyx_call_int(const sardonyx_call* call, const char* attribute,
+                                                   int64_t* value);
+SARDONYX_CHECKED sardonyx_error* sardonyx_call_float(const sardonyx_call* call,
+                                                     const char* attribute, float* value);
+SARDONYX_CHECKED sardonyx_error* sardonyx_call_string(const sardonyx_call* call,
+                                                      const char* attribute, const char** value);
+SARDONYX_CHECKED sardonyx_error* sardonyx_call_ints(const sardonyx_call* call,
+                                                    const char* attribute, const int64_t** values,
+                                                    size_t* count);
+SARDONYX_CHECKED sardonyx_error* sardonyx_call_floats(const sardonyx_call* call,
+                                                      const char* attribute, const float** values,
+                                                      size_t* count);
+SARDONYX_API void sardonyx_call_fail(sardonyx_call* call, const char* message);
 
 #ifdef __cplusplus
 }

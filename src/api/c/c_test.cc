@@ -194,6 +194,97 @@ TEST_F(CInterface, tells_the_signature) {
   EXPECT_EQ(old.rank, 77);
 }
 
+// y = by * x
+int32_t scale(void* context, sardonyx_call* call, sardonyx_value* const* inputs, size_t,
+              sardonyx_value** outputs, size_t) {
+  ++*static_cast<int*>(context);
+  float by = 0;
+  void *x = nullptr, *y = nullptr;
+  size_t bytes = 0;
+  if (!code(sardonyx_call_float(call, "by", &by)).empty() ||
+      !code(sardonyx_tensor_data(inputs[0], &x, &bytes)).empty() ||
+      !code(sardonyx_tensor_data(outputs[0], &y, nullptr)).empty()) {
+    return 1;
+  }
+  if (by == 0) {
+    sardonyx_call_fail(call, "nothing is left of it");
+    return 1;
+  }
+  for (size_t i = 0; i < bytes / sizeof(float); ++i) {
+    static_cast<float*>(y)[i] = by * static_cast<float*>(x)[i];
+  }
+  return 0;
+}
+
+// y = Scale {by} (x) of f32[N] in ONNX's wire format.
+std::string scale_model(float by) {
+  const auto field = [](int number, const std::string& bytes) {
+    return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
+  };
+  const auto integer = [](int number, int value) {
+    return std::string{static_cast<char>(number << 3), static_cast<char>(value)};
+  };
+  std::string bits(4, 0);
+  std::memcpy(bits.data(), &by, 4);
+  const std::string type = field(1, integer(1, 1) + field(2, field(1, field(2, "N"))));
+  const std::string attribute = field(1, "by") + "\x15" + bits + std::string("\xa0\x01\x01");
+  const std::string node =
+      field(1, "x") + field(2, "y") + field(4, "Scale") + field(5, attribute) + field(7, "test.c");
+  const std::string graph = field(1, node) + field(2, "main") +
+                            field(11, field(1, "x") + field(2, type)) +
+                            field(12, field(1, "y") + field(2, type));
+  return integer(1, 8) + field(7, graph) + field(8, field(1, "test.c") + integer(2, 1)) +
+         field(8, field(1, "") + integer(2, 17));
+}
+
+TEST(COperators, run_in_models) {
+  static int calls = 0;
+  const int32_t since = 1;
+  const char* signature = "(x: T) -> (y: T) {by: float = 2.0} T in f32";
+  sardonyx_operator op{};
+  op.size = sizeof op;
+  op.domain = "test.c";
+  op.name = "Scale";
+  op.since = &since;
+  op.signatures = &signature;
+  op.versions = 1;
+  op.context = &calls;
+  op.compute = scale;
+  OK(sardonyx_operator_register(&op));
+  EXPECT_NE(code(sardonyx_operator_register(&op)), "");  // there is one of this name
+  op.compute = nullptr;
+  EXPECT_EQ(code(sardonyx_operator_register(&op)), "SDX-A0101");
+
+  const int64_t dims[] = {2};
+  float x[] = {1, 2};
+  sardonyx_value *in = nullptr, *out = nullptr;
+  OK(sardonyx_tensor_over(SARDONYX_F32, dims, 1, x, sizeof x, nullptr, nullptr, &in));
+  for (const float by : {3.0F, 0.0F}) {
+    const std::string bytes = scale_model(by);
+    sardonyx_model* model = nullptr;
+    sardonyx_session* session = nullptr;
+    OK(sardonyx_model_parse(bytes.data(), bytes.size(), nullptr, &model));
+    OK(sardonyx_session_new(model, nullptr, &session));
+    out = nullptr;
+    sardonyx_error* error = sardonyx_session_run(session, nullptr, &in, 1, nullptr, &out, 1);
+    if (by == 0) {
+      EXPECT_NE(std::strstr(sardonyx_error_message(error), "nothing is left"), nullptr);
+      sardonyx_error_release(error);
+    } else {
+      OK(error);
+      void* y = nullptr;
+      OK(sardonyx_tensor_data(out, &y, nullptr));
+      EXPECT_EQ(static_cast<float*>(y)[1], 6);
+    }
+    sardonyx_value_release(out);
+    sardonyx_session_release(session);
+    sardonyx_model_release(model);
+  }
+  EXPECT_EQ(calls, 2);
+  sardonyx_value_release(in);
+  EXPECT_EQ(sardonyx_call_has(nullptr, "by"), 0);
+}
+
 TEST(CValues, strings_sequences_and_maps_come_back) {
   const char* words[] = {"one", "t\0o"};
   const size_t lengths[] = {3, 3};

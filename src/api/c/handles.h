@@ -22,6 +22,7 @@ struct Behind;
 struct ValueBox;
 struct ModelBox;
 struct SessionBox;
+struct CallBox;
 
 template <>
 struct Behind<sardonyx_error> {
@@ -42,6 +43,12 @@ template <>
 struct Behind<sardonyx_session> {
   using Object = SessionBox;
   static constexpr std::string_view kName = "a session";
+};
+
+template <>
+struct Behind<sardonyx_call> {
+  using Object = CallBox;
+  static constexpr std::string_view kName = "a call";
 };
 
 // The table of all handles; `kind` is the address of Behind<Handle>::kName.
