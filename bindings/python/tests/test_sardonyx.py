@@ -155,6 +155,14 @@ class Sessions(unittest.TestCase):
         self.assertTrue(done.wait(10))
         self.assertIn("SDX-A0003", seen[1][2])
 
+    def test_a_run_can_be_stopped(self):
+        options = ort.RunOptions()
+        options.terminate = True
+        with self.assertRaises(ort.Terminated):
+            self.session.run(None, {"x": self.x}, options)
+        options.terminate = False
+        np.testing.assert_array_equal(self.session.run(None, {"x": self.x}, options)[0], THIRDS)
+
     def test_io_binding(self):
         binding = self.session.io_binding()
         into = np.empty((1, 3), np.float32)
