@@ -3,7 +3,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 export CCACHE_NOHASHDIR = 1
 
-.PHONY: all configure deps demo test test-fast bench deb check-deb site format check-format tidy clean
+.PHONY: all configure deps demo test test-fast bench deb check-deb site ops format check-format tidy clean
 
 all: configure
 	cmake --build $(BUILD) -j $(JOBS)
@@ -38,6 +38,12 @@ site: deps
 # The packages installed and used in a root that holds nothing else.
 check-deb: deb
 	scripts/check_deb.sh
+
+# sardonyx/ops.h anew, after an operator's declaration has changed.
+ops: configure
+	cmake --build $(BUILD) -j $(JOBS) --target make_ops
+	$(BUILD)/tools/make_ops include/sardonyx/ops.h src/builder/ops.cc
+	clang-format -i include/sardonyx/ops.h src/builder/ops.cc
 
 format:
 	git ls-files '*.cc' '*.h' | xargs clang-format -i

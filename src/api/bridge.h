@@ -8,6 +8,9 @@
 namespace sdx::run {
 class Compiled;
 }
+namespace sdx::model {
+struct Model;
+}
 
 namespace sardonyx {
 
@@ -26,6 +29,7 @@ struct __attribute__((visibility("hidden"))) Bridge {
                          const std::vector<sdx::Value>& values);
 
   static Session session(std::shared_ptr<const sdx::run::Compiled> compiled);
+  static Model model(std::shared_ptr<const sdx::model::Model> model);
   static Model model(std::shared_ptr<const Model::State> state) {
     Model model;
     model.state_ = std::move(state);

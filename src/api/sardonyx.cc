@@ -50,6 +50,30 @@ bool same(const sdx::Tensor& bound, const Tensor& given) {
          bound.dims() == given.dims();
 }
 
+bool overlap(const Tensor& a, const Tensor& b) {
+  const auto* x = static_cast<const std::byte*>(a.data());
+  const auto* y = static_cast<const std::byte*>(b.data());
+  const std::less<const std::byte*> before;
+  return a.bytes() > 0 && b.bytes() > 0 && before(x, y + b.bytes()) && before(y, x + a.bytes());
+}
+
+// Results are written while arguments and other results are in use.
+sdx::Status apart(std::span<const Tensor> in, std::span<const Tensor> out) {
+  for (size_t i = 0; i < out.size(); ++i) {
+    for (size_t k = 0; k < i; ++k) {
+      if (overlap(out[i], out[k])) {
+        return sdx::fail("SDX-A0005", "results {} and {} share memory", k, i);
+      }
+    }
+    for (size_t k = 0; k < in.size(); ++k) {
+      if (overlap(out[i], in[k])) {
+        return sdx::fail("SDX-A0005", "result {} and argument {} share memory", i, k);
+      }
+    }
+  }
+  return sdx::ok();
+}
+
 }  // namespace
 
 struct Model::State {
@@ -117,6 +141,7 @@ sdx::Result<std::vector<sdx::Value>> Session::State::arguments(
 }
 
 sdx::Status Session::State::run_into(std::span<const Tensor> in, std::span<Tensor> out) {
+  SDX_TRY(apart(in, out));
   bound_inputs.resize(in.size());
   bound_outputs.resize(out.size());
   for (size_t i = 0; i < in.size(); ++i) {
@@ -127,6 +152,10 @@ sdx::Status Session::State::run_into(std::span<const Tensor> in, std::span<Tenso
     if (!same(bound_outputs[i], out[i])) bound_outputs[i] = Bridge::in(out[i]);
   }
   return session.run_into(bound_inputs, bound_outputs);
+}
+
+Model Bridge::model(std::shared_ptr<const sdx::model::Model> model) {
+  return Bridge::model(std::make_shared<const Model::State>(std::move(model)));
 }
 
 Session Bridge::session(std::shared_ptr<const sdx::run::Compiled> compiled) {
@@ -168,13 +197,13 @@ void Session::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs
 Expected<Model> Model::try_load(const std::string& path) {
   auto model = sdx::model::read_file(path);
   if (!model) return Bridge::error(model.error());
-  return Bridge::model(std::make_shared<const State>(*std::move(model)));
+  return Bridge::model(*std::move(model));
 }
 
 Expected<Model> Model::try_parse(std::span<const std::byte> bytes, const std::string& folder) {
   auto model = sdx::model::read_bytes(bytes, {}, folder);
   if (!model) return Bridge::error(model.error());
-  return Bridge::model(std::make_shared<const State>(*std::move(model)));
+  return Bridge::model(*std::move(model));
 }
 
 Expected<Model> Model::try_from_text(std::string_view text) {
