@@ -70,13 +70,20 @@ Wires Making::outputs(size_t count, Place place) {
   node.op = &operator_named(domain_, op_, place);
   node.domain = domain_;
   node.type = op_;
-  for (const Wire& wire : inputs_) node.inputs.push_back(state_->use(wire, place));
   node.attributes = resolved(attributes_);
-  Wires wires;
-  for (const uint32_t id : state_->add(std::move(node), bodies_, count, place)) {
-    wires.push_back(id == kNone ? Wire() : Access::wire(state_, id));
+  std::vector<uint32_t>& constants = state_->current->constants;
+  const size_t before = constants.size();
+  try {
+    for (const Wire& wire : inputs_) node.inputs.push_back(state_->use(wire, place));
+    Wires wires;
+    for (const uint32_t id : state_->add(std::move(node), bodies_, count, place)) {
+      wires.push_back(id == kNone ? Wire() : Access::wire(state_, id));
+    }
+    return wires;
+  } catch (const Error&) {
+    constants.resize(before);  // literals of a node that was refused
+    throw;
   }
-  return wires;
 }
 
 Wires Making::evaluated(size_t count, Place place) {
