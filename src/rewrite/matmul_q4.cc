@@ -6,6 +6,7 @@
 // for a constant matrix q in blocks along its rows. The fused product dequantises with the same
 // rounding and adds in the same order.
 #include "ops/list.h"
+#include "rewrite/matching.h"
 #include "rewrite/rules.h"
 
 namespace sdx::rewrite {
@@ -14,29 +15,34 @@ namespace {
 using typed::Node;
 using typed::Outlet;
 
+const typed::Pattern& product() {
+  static const typed::Pattern kPattern =
+      pattern(R"(%x = input
+                 %q = constant
+                 %s = constant : f32[?,?]
+                 %w = DequantizeLinear (%q, %s, ...) once : f32
+                 %y = MatMul (%x, %w)
+                 output %y)")
+          .where("q", [](const Fact& q) { return q.type == DType::i4 || q.type == DType::u4; });
+  return kPattern;
+}
+
 Result<std::optional<std::vector<Outlet>>> fuse(Rewriting& r, uint32_t id) {
   const std::optional<std::vector<Outlet>> not_here;
+  const auto match = matched(product(), r, id);
+  if (!match) return not_here;
   const Node& node = r.old.node(id);
-  if (node.kind != Node::Kind::op || node.use.op != &ops::matmul) return not_here;
-  const Node* dequantize = r.only_from(node.inputs[1], ops::dequantize_linear);
-  if (dequantize == nullptr) return not_here;
-  const Fact& weights = r.old.fact(dequantize->inputs[0]);
-  const bool four_bits = weights.type == DType::i4 || weights.type == DType::u4;
-  if (!four_bits || weights.value == nullptr || dequantize->outputs[0].type != DType::f32 ||
-      r.old.fact(dequantize->inputs[1]).type != DType::f32) {
-    return not_here;
-  }
-  const int64_t axis = dequantize->use.i_or("axis", 1),
-                block = dequantize->use.i_or("block_size", 0);
+  const Node& dequantize = r.old.node((*match)["w"].node);
+  const int64_t axis = dequantize.use.i_or("axis", 1), block = dequantize.use.i_or("block_size", 0);
   if (block < 1 || (axis != 0 && axis != -2)) return not_here;
-  std::vector<Outlet> inputs{r.now(node.inputs[0])};
-  for (const Outlet input : dequantize->inputs) {
+  std::vector<Outlet> inputs{r.now((*match)["x"])};
+  for (const Outlet input : dequantize.inputs) {
     const Fact& fact = r.old.fact(input);
     // A scale for all has another shape.
     if (fact.present() && (fact.value == nullptr || fact.rank() != 2)) return not_here;
     inputs.push_back(r.now(input));
   }
-  const Node* const stands_for[] = {&node, dequantize};
+  const Node* const stands_for[] = {&node, &dequantize};
   SDX_ASSIGN(std::vector<Outlet> outlets,
              r.add(ops::matmul_q4, {{"block_size", block}}, std::move(inputs), 1, stands_for));
   return std::optional(std::move(outlets));

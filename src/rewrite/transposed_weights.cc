@@ -3,6 +3,7 @@
 //
 //   MatMul(A, Transpose[1, 0](W))   ->   MatMulTransposed(A, W)        W constant
 #include "ops/list.h"
+#include "rewrite/matching.h"
 #include "rewrite/rules.h"
 
 namespace sdx::rewrite {
@@ -10,23 +11,27 @@ namespace {
 
 using typed::Outlet;
 
+const typed::Pattern& product() {
+  static const typed::Pattern kPattern =
+      pattern(R"(%a = input : f32
+                 %w = constant : f32[N,K]
+                 %t = Transpose (%w)
+                 %y = MatMul (%a, %t)
+                 output %y)")
+          .where("a", [](const Fact& a) { return a.has_rank() && a.rank() >= 2; });
+  return kPattern;
+}
+
 Result<std::optional<std::vector<Outlet>>> at(Rewriting& r, uint32_t id) {
-  const typed::Node& node = r.old.node(id);
-  if (node.use.op != &ops::matmul || node.outputs[0].type != DType::f32)
-    return std::optional<std::vector<Outlet>>();
-  const Fact& a = r.old.fact(node.inputs[0]);
-  const typed::Node& transpose = r.old.node(node.inputs[1].node);
-  if (transpose.use.op != &ops::transpose || !a.has_rank() || a.rank() < 2)
-    return std::optional<std::vector<Outlet>>();
-  const Fact& weights = r.old.fact(transpose.inputs[0]);
+  const auto match = matched(product(), r, id);
+  if (!match) return std::optional<std::vector<Outlet>>();
+  const typed::Node& transpose = r.old.node((*match)["t"].node);
   const std::vector<int64_t> perm = transpose.use.ints_or_empty("perm");
-  if (!weights.value || weights.rank() != 2 || (!perm.empty() && perm[0] != 1)) {
-    return std::optional<std::vector<Outlet>>();
-  }
-  const typed::Node* stands_for[] = {&transpose, &node};
+  if (!perm.empty() && perm[0] != 1) return std::optional<std::vector<Outlet>>();
+  const typed::Node* stands_for[] = {&transpose, &r.old.node(id)};
   SDX_ASSIGN(std::vector<Outlet> wires,
-             r.add(ops::matmul_transposed, {}, {r.now(node.inputs[0]), r.now(transpose.inputs[0])},
-                   1, stands_for));
+             r.add(ops::matmul_transposed, {}, {r.now((*match)["a"]), r.now((*match)["w"])}, 1,
+                   stands_for));
   return std::optional(std::move(wires));
 }
 
