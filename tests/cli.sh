@@ -136,6 +136,7 @@ expect 0 'traceEvents' cat "$work/trace.json"
 expect 0 'equal bits' "$sardonyx" compare "$data/static.onnx"
 expect 0 'version 13' "$sardonyx" ops Softmax
 expect 0 '"since": 13' "$sardonyx" ops Softmax --json
+expect 0 'version 10 (deprecated)' "$sardonyx" ops Upsample
 expect 0 'operators' "$sardonyx" ops
 expect 2 'did you mean "Softmax"' "$sardonyx" ops Sofmax
 expect 0 '' "$sardonyx" convert "$data/static.onnx" "$work/again.onnx"

@@ -1,5 +1,5 @@
 // A helper for every operator that is not deprecated: its newest version, made by
-// tools/make_ops.cc from the operators' declarations (`ninja -C build make_ops`; a test
+// tools/make_ops.cc from the operators' declarations (`make ops`; a test
 // compares). Inputs that may be left out and attributes are options:
 //
 //   ops::conv(x, w, {.b = bias, .strides = {2, 2}})
@@ -2250,6 +2250,18 @@ struct AdamOptions {
 };
 Wires adam(const Wire& r, const Wire& t, const Wires& inputs, const AdamOptions& options,
            size_t outputs, Place place = Place::here());
+
+// Gradient 1: Derivatives of the wire y by the wires xs, at the given values of xs and zs.
+// (Inputs...: T1) -> (Outputs...: T2)
+// T1: bool c128 c64 f64 f32 f16 i16 i32 i64 i8 string u16 u32 u64 u8
+// T2: f64 f32 f16
+struct GradientOptions {
+  Must<std::vector<std::string>> xs;
+  Must<std::string> y;
+  Given<std::vector<std::string>> zs = {};
+};
+Wires gradient(const Wires& inputs, const GradientOptions& options, size_t outputs,
+               Place place = Place::here());
 
 // Momentum 1: One step of gradient descent with momentum, standard or Nesterov's.
 // (R: T1, T: T2, inputs...: T3) -> (outputs...: T3)

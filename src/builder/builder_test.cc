@@ -375,7 +375,7 @@ TEST(Saving, gives_a_valid_file_that_reads_back_with_equal_answers) {
   EXPECT_EQ(list(b["x_again"]), values);
 }
 
-TEST(Saving, a_graph_without_results_or_parameters) {
+TEST(Saving, a_graph_of_constants_runs) {
   Graph constants;
   constants.result("y", ops::add(constants.constant("a", floats({2}, {1, 2})), 1.0F));
   EXPECT_EQ(list(constants.compile().run({})[0]), (std::vector<float>{2, 3}));

@@ -1400,6 +1400,14 @@ Wires adam(const Wire& r, const Wire& t, const Wires& inputs, const AdamOptions&
       .set("norm_coefficient_post", options.norm_coefficient_post)
       .outputs(outputs, place);
 }
+Wires gradient(const Wires& inputs, const GradientOptions& options, size_t outputs, Place place) {
+  return Making("ai.onnx.preview.training", "Gradient")
+      .in(inputs)
+      .set("xs", options.xs)
+      .set("y", options.y)
+      .set("zs", options.zs)
+      .outputs(outputs, place);
+}
 Wires momentum(const Wire& r, const Wire& t, const Wires& inputs, const MomentumOptions& options,
                size_t outputs, Place place) {
   return Making("ai.onnx.preview.training", "Momentum")

@@ -178,14 +178,12 @@ class PatternReader {
         }
       } while (take(","));
       SDX_TRY(need("="));
-      const bool input = take("input "), constant = !input && take("constant ");
-      // A line may end after the word.
-      const bool bare_input = !input && !constant && take("input\n");
-      const bool bare_constant = !input && !constant && !bare_input && take("constant\n");
-      if (bare_input || bare_constant) --at_;
-      if (constant || bare_constant) {
+      const size_t start = at_;
+      const std::string_view kind = word();
+      if (kind == "constant") {
         node.kind = PatternNode::Kind::constant;
-      } else if (!input && !bare_input) {
+      } else if (kind != "input") {
+        at_ = start;
         node.kind = PatternNode::Kind::op;
         SDX_TRY(operation(node));
       }
