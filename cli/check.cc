@@ -6,7 +6,10 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "bytes/file.h"
+#include "check/scope.h"
 #include "command.h"
+#include "page.h"
 
 namespace sdx::cli {
 namespace {
@@ -17,7 +20,8 @@ using check::Report;
 using check::Severity;
 
 struct Flags {
-  std::string model, format = "text", profile = "onnx", capture = "report";
+  std::string model, format = "text", profile = "onnx", capture = "report", page;
+  InputFlags inputs;
 };
 
 check::Options options_of(const Flags& flags) {
@@ -39,6 +43,29 @@ Diagnostic diagnostic_of(const Error& error) {
   return diagnostic;
 }
 
+// What the main graph declares against what its nodes give.
+void compare_declared(const std::vector<model::ValueInfo>& infos, const typed::Graph& graph,
+                      const std::map<std::string, typed::Outlet>& wires, Report& into) {
+  for (const model::ValueInfo& info : infos) {
+    const auto at = wires.find(info.name);
+    if (!info.type || at == wires.end()) continue;
+    const Fact declared = check::fact_of(*info.type), &made = graph.fact(at->second);
+    const bool wrapped = declared.kind == Fact::Kind::optional || made.kind == Fact::Kind::optional;
+    if (wrapped || check::agree(declared, made)) continue;
+    Diagnostic diagnostic;
+    diagnostic.code = "SDX-T0103";
+    // Exporters give outputs of open sizes a wrong rank, and everybody accepts that.
+    const bool open = check::same_type(declared, made) && !declared.is_concrete() &&
+                      declared.rank() != made.rank();
+    diagnostic.severity = open ? Severity::warning : Severity::error;
+    diagnostic.message =
+        fmt::format("{} is declared as {}; its node gives {}", check::quoted(info.name),
+                    check::type_text(declared), check::type_text(made));
+    diagnostic.place = fmt::format("graph {}", check::quoted(graph.name));
+    into.diagnostics.push_back(std::move(diagnostic));
+  }
+}
+
 // The rules first; types only where the rules hold, since typing takes them for granted.
 Report report_on(const std::shared_ptr<const model::Model>& model, const Flags& flags) {
   Report found = check::check(*model, options_of(flags));
@@ -48,8 +75,13 @@ Report report_on(const std::shared_ptr<const model::Model>& model, const Flags& 
                d.code == check::rule::identifier.code;
       });
   if (!rules_hold) return found;
-  if (Result<typed::Graph> graph = type(model); !graph) {
+  std::map<std::string, typed::Outlet> wires;
+  const Result<typed::Graph> graph = type(model, {}, &wires);
+  if (!graph) {
     found.diagnostics.push_back(diagnostic_of(graph.error()));
+  } else {
+    compare_declared(model->graph->output, *graph, wires, found);
+    compare_declared(model->graph->value_info, *graph, wires, found);
   }
   return found;
 }
@@ -79,6 +111,17 @@ void print_json(const Flags& flags, const Report& report, bool readable) {
          {"diagnostics", std::move(list)}});
 }
 
+// The path as a URI reference: what is not plain is %-encoded.
+std::string uri_of(const std::string& path) {
+  std::string uri;
+  for (const char c : path) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       std::string_view("-._~/").find(c) != std::string_view::npos;
+    uri += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return uri;
+}
+
 // SARIF 2.1.0: the rules that were broken, then one result each. Places in a model are logical
 // locations; the file is the physical one.
 void print_sarif(const Flags& flags, const Report& report) {
@@ -89,14 +132,17 @@ void print_sarif(const Flags& flags, const Report& report) {
     if (fresh) {
       const check::Rule* rule = check::find_rule(d.code);
       Json entry = {{"id", d.code}};
-      if (rule != nullptr) entry["shortDescription"] = {{"text", rule->text}};
+      if (rule != nullptr) {
+        entry["shortDescription"] = {{"text", rule->text}};
+        entry["fullDescription"] = {{"text", rationale(*rule)}};
+      }
       rules.push_back(std::move(entry));
     }
     std::string message = d.message;
     for (const std::string& line : d.inputs) message += "\n" + line;
     for (const std::string& note : d.notes) message += "\nnote: " + note;
     if (!d.help.empty()) message += "\nhelp: " + d.help;
-    Json location = {{"physicalLocation", {{"artifactLocation", {{"uri", flags.model}}}}},
+    Json location = {{"physicalLocation", {{"artifactLocation", {{"uri", uri_of(flags.model)}}}}},
                      {"logicalLocations", Json::array({{{"fullyQualifiedName", d.place}}})}};
     Json result = {{"ruleId", d.code},
                    {"ruleIndex", at->second},
@@ -137,6 +183,15 @@ int check_model(const Flags& flags) {
   } else {
     report.diagnostics.push_back(diagnostic_of(model.error()));
   }
+  if (model && !flags.page.empty()) {
+    const auto html = page_of({*model, flags.profile, report, flags.inputs});
+    if (!html) return cli::report(html.error());
+    auto file = FileWriter::create(flags.page);
+    if (!file) return cli::report(file.error());
+    Status written = (*file)->write(std::as_bytes(std::span(*html)));
+    if (written) written = (*file)->commit();
+    if (!written) return cli::report(written.error());
+  }
   if (flags.format == "json") {
     print_json(flags, report, model.ok());
   } else if (flags.format == "sarif") {
@@ -163,6 +218,10 @@ Command check_command(CLI::App& program) {
   app->add_option("--sonnx-capture", flags->capture, "outer values in subgraphs, under the profile")
       ->check(CLI::IsMember({"report", "forbid"}))
       ->capture_default_str();
+  app->add_option("--report", flags->page,
+                  "write a page about the model: identity, rules, graph, plan, weights");
+  app->add_option("--set", flags->inputs.sizes, "the size of a symbolic dimension: DIM=V")
+      ->take_all();
   return {app, [flags] { return check_model(*flags); }};
 }
 

@@ -6,6 +6,7 @@
 #include "inputs.h"
 #include "listing.h"
 #include "opset.h"
+#include "work.h"
 
 namespace sdx::cli {
 namespace {
@@ -14,13 +15,6 @@ struct Flags {
   std::string model;
   InputFlags inputs;
 };
-
-// 1234567 -> "1,234,567".
-std::string grouped(uint64_t n) {
-  std::string text = std::to_string(n);
-  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
-  return text;
-}
 
 void line(const char* label, const std::string& text) {
   if (!text.empty()) std::printf("%-14s%s\n", label, text.c_str());
@@ -43,23 +37,9 @@ Parameters parameters_of(const model::Model& model) {
   return all;
 }
 
-// Multiply-adds of all nodes whose operator counts them and whose shapes are known.
 std::string multiply_adds_of(const typed::Graph& graph) {
-  uint64_t total = 0;
   size_t open = 0;
-  for (const typed::Node& node : graph.nodes()) {
-    if (node.kind != typed::Node::Kind::op || node.op().multiply_adds == nullptr) continue;
-    Facts in;
-    for (const typed::Outlet input : node.inputs) in.push_back(graph.fact(input));
-    const auto known = [](const Fact& fact) { return !fact.present() || fact.is_concrete(); };
-    if (!std::all_of(in.begin(), in.end(), known) ||
-        !std::all_of(node.outputs.begin(), node.outputs.end(), known)) {
-      ++open;
-      continue;
-    }
-    total += node.op().multiply_adds(node.resolved.get(), {in, node.outputs, Isa::portable, 1});
-  }
-  std::string text = grouped(total);
+  std::string text = grouped(multiply_adds(graph, open));
   if (open > 0)
     text += fmt::format(" and those of {} nodes whose shapes are open (--set DIM=V)", open);
   return text;

@@ -6,6 +6,7 @@
 
 #include "command.h"
 #include "describe.h"
+#include "fix.h"
 #include "program.h"
 
 namespace sdx::cli {
@@ -57,10 +58,11 @@ int program(int argc, char** argv) {
   CLI::App app("One model, one answer: an ONNX engine whose results have the same bits everywhere.",
                "sardonyx");
   app.require_subcommand(1);
-  const Command commands[] = {info_command(app),    check_command(app),      show_command(app),
-                              run_command(app),     test_command(app),       bench_command(app),
-                              profile_command(app), compare_command(app),    convert_command(app),
-                              ops_command(app),     completion_command(app), manual_command(app)};
+  const Command commands[] = {info_command(app),    check_command(app),   fix_command(app),
+                              show_command(app),    run_command(app),     test_command(app),
+                              bench_command(app),   profile_command(app), compare_command(app),
+                              convert_command(app), ops_command(app),     completion_command(app),
+                              manual_command(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

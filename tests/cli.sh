@@ -34,7 +34,7 @@ npy() {
 
 # Every command explains itself.
 expect 0 "info" "$sardonyx" -h
-for command in info check show run test bench profile compare convert ops; do
+for command in info check fix show run test bench profile compare convert ops; do
   expect 0 "Usage" "$sardonyx" "$command" -h
 done
 expect 2 "" "$sardonyx"
@@ -71,6 +71,32 @@ done
 expect 0 "valid" "$sardonyx" check "$data/softmax.onnx"
 expect 1 "MatMul" "$sardonyx" check "$data/badshape.onnx"
 expect 1 '"valid": false' "$sardonyx" check "$data/badshape.onnx" --format json
+
+# The profile: the four-node example breaks one rule, at one node; repaired, it keeps them all.
+expect 0 "valid" "$sardonyx" check "$data/four_nodes.onnx"
+expect 1 "error[SONNX-R1]" "$sardonyx" check "$data/four_nodes.onnx" --profile sonnx
+same "$("$sardonyx" check "$data/four_nodes.onnx" --profile sonnx 2>&1 | grep -A1 '^error')" "\
+error[SONNX-R1]: no operation uses the output \"op4_out\", and it is no output of the graph
+  --> $data/four_nodes.onnx: graph \"Test\", node 3 (Sub, ai.onnx 17)" "violations of the example"
+expect 0 "equal digests, valid under sonnx" \
+  "$sardonyx" fix "$data/four_nodes.onnx" "$work/fixed.onnx" --profile sonnx
+expect 0 "valid" "$sardonyx" check "$work/fixed.onnx" --profile sonnx
+# Functions, order, names, dead nodes and defaults.
+expect 1 "error[SDX-K0210]" "$sardonyx" check "$data/untidy.onnx" --profile sonnx
+expect 0 "equal digests, valid under sonnx" "$sardonyx" fix "$data/untidy.onnx" "$work/tidy.onnx"
+expect 0 "valid" "$sardonyx" check "$work/tidy.onnx" --profile sonnx
+expect 0 "alpha" "$sardonyx" show "$work/tidy.onnx"
+expect 2 "SDX-" "$sardonyx" fix "$work/text.onnx" "$work/none.onnx"
+
+# The page that can be filed.
+expect 1 "SONNX-R1" "$sardonyx" check "$data/four_nodes.onnx" --profile sonnx --report "$work/page.html"
+expect 0 'class="error"' cat "$work/page.html"
+expect 0 "$(sha256sum "$data/four_nodes.onnx" | cut -d' ' -f1)" cat "$work/page.html"
+expect 0 "valid" "$sardonyx" check "$data/loop.onnx" --profile sonnx --report "$work/loop.html"
+expect 0 'graph &quot;body&quot;' cat "$work/loop.html"
+expect 2 "SDX-" "$sardonyx" check "$data/loop.onnx" --report "$work/no/such/folder.html"
+
+
 expect 2 '"readable": false' "$sardonyx" check "$work/text.onnx" --format json
 expect 2 "error[SDX-" "$sardonyx" run "$data/badshape.onnx" --random 1
 

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "check/checker.h"
+#include "check/text.h"
 
 namespace sdx::check {
 namespace {
@@ -66,6 +67,7 @@ void Checker::attributes(const model::Node& node, const Signature* signature, Sc
   for (const Attribute& a : node.attribute) {
     const Place here = place.in("attribute", a.name);
     attribute(a, scope.function, here);
+    attribute_texts(a, node, here);
     attribute_parts(a, scope, here);
     if (!a.name.empty() && !seen.insert(a.name).second) {
       report(rule::attribute_repeated, place, "attribute {} is given twice", quoted(a.name));
@@ -140,6 +142,21 @@ void Checker::attribute(const Attribute& a, const model::Function* function, con
   }
 }
 
+// Other vendors' operators carry binary data in strings; everybody accepts that.
+void Checker::attribute_texts(const Attribute& a, const model::Node& node, const Place& place) {
+  const bool foreign = known_domain(node.domain) == nullptr;
+  const auto look = [&](const std::string& text) {
+    if (is_utf8(text)) return true;
+    add(rule::attribute_text, foreign ? Severity::warning : rule::attribute_text.severity, place,
+        fmt::format("the attribute's value {} is not UTF-8", quoted(text)));
+    return false;
+  };
+  if (!look(a.s)) return;
+  for (const std::string& text : a.strings) {
+    if (!look(text)) return;
+  }
+}
+
 void Checker::attribute_parts(const Attribute& a, Scope& scope, const Place& place) {
   if (a.t) tensor(*a.t, place);
   for (const model::TensorData& t : a.tensors) tensor(t, place);
@@ -148,7 +165,7 @@ void Checker::attribute_parts(const Attribute& a, Scope& scope, const Place& pla
   if (a.tp) type(*a.tp, false, place);
   for (const model::Type& t : a.type_protos) type(t, false, place);
   const auto body = [&](const model::Graph& g) {
-    graph(g, &scope, place.in("graph", g.name), *scope.opsets, scope.function, false, true);
+    graph(g, &scope, place.in("graph", g.name), *scope.opsets, scope.function, Role::subgraph);
   };
   if (a.g) body(*a.g);
   for (const model::Graph& g : a.graphs) body(g);

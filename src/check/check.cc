@@ -60,7 +60,7 @@ void Checker::run() {
   imports(model_.opset_import, top, opsets_);
   if (!has_imports) opsets_[""] = 1;
   metadata(model_.metadata_props, rule::metadata_repeated, top);
-  newer_features();
+  features();
   configurations();
   functions();
   if (!model_.graph) {
@@ -68,7 +68,7 @@ void Checker::run() {
     return;
   }
   const Place place{.kind = "graph", .name = model_.graph->name};
-  graph(*model_.graph, nullptr, place, opsets_, nullptr, true, false);
+  graph(*model_.graph, nullptr, place, opsets_, nullptr, Role::main);
   training();
 }
 
@@ -107,19 +107,6 @@ void Checker::metadata(const model::StringEntries& entries, const Rule& rule, co
       report(rule, place, "metadata key {} stands twice", quoted(entry.key));
     }
   }
-}
-
-void Checker::newer_features() {
-  const Place top{.kind = "model"};
-  const auto since = [&](bool used, int64_t version, std::string_view what) {
-    if (!used || model_.ir_version >= version || model_.ir_version < 1) return;
-    report(rule::newer_feature, top,
-           "the model has {}, which IR version {} introduced; it states {}", what, version,
-           model_.ir_version);
-  };
-  since(!model_.training_info.empty(), 7, "training information");
-  since(!model_.functions.empty(), 8, "functions");
-  since(!model_.configuration.empty(), 11, "device configurations");
 }
 
 std::string version_text(int64_t version) {

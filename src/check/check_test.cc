@@ -44,6 +44,8 @@ TEST(Check, a_valid_model_gives_an_empty_report) {
   EXPECT_TRUE(check(simple()).diagnostics.empty());
   EXPECT_TRUE(check(with_if()).diagnostics.empty());
   EXPECT_TRUE(check(with_function()).diagnostics.empty());
+  EXPECT_TRUE(check(with_loop()).diagnostics.empty());
+  EXPECT_TRUE(check(with_scan()).diagnostics.empty());
   EXPECT_TRUE(check(with_training()).diagnostics.empty());
   EXPECT_TRUE(check(with_devices()).diagnostics.empty());
 }
@@ -141,6 +143,24 @@ TEST(Check, all_violations_come_in_one_report) {
   }
   EXPECT_FALSE(checked(std::make_shared<const Model>(m)));
   EXPECT_TRUE(checked(std::make_shared<const Model>(simple())));
+}
+
+TEST(Check, every_wrong_type_is_reported_with_the_inputs) {
+  Model m = simple();
+  m.graph->input[0] = value("x", DType::i64);
+  m.graph->node.push_back(node("Not", {"y"}, {"z"}));
+  m.graph->output.push_back(value("z", DType::boolean));
+  const Report report = check(m);
+  EXPECT_EQ(codes(report), (std::vector<std::string>{"SDX-K0314", "SDX-K0314"}));
+  EXPECT_EQ(report.diagnostics[0].message,
+            "Add: inputs 0 (A) and 1 (B) share the type T but are tensor(int64) and tensor(float)");
+  EXPECT_EQ(report.diagnostics[0].inputs.size(), 2U);
+}
+
+TEST(Check, a_training_step_sees_the_values_of_the_main_graph) {
+  Model m = with_training();
+  m.training_info[0].algorithm->node[0].input[1] = "s";
+  EXPECT_TRUE(check(m).diagnostics.empty());
 }
 
 TEST(Check, a_full_report_counts_what_it_leaves_out) {

@@ -39,19 +39,23 @@ class Checker {
   // check.cc: the model
   void imports(const std::vector<model::OpsetId>& list, const Place& place, Opsets& into);
   void metadata(const model::StringEntries& entries, const Rule& rule, const Place& place);
-  void newer_features();
+
+  // features.cc: what later IR versions introduced; the encoding of names
+  void features();
 
   // graph.cc: names and their definitions
+  enum class Role { main, subgraph, algorithm, initialization };
   void graph(const model::Graph& graph, const Scope* outer, const Place& place,
-             const Opsets& opsets, const model::Function* function, bool main, bool subgraph);
+             const Opsets& opsets, const model::Function* function, Role role);
   void inputs(const model::Graph& graph, Scope& scope);
   void initializers(const model::Graph& graph, Scope& scope);
   void initializer(const std::string& name, const Fact& fact, const model::TensorData* tensor,
                    std::set<std::string_view>& seen, Scope& scope, const Place& place);
   void node_outputs(const std::vector<model::Node>& nodes, Scope& scope);
   void not_shadowing(std::string_view name, const Scope& scope, const Place& place);
-  void declared_facts(const std::vector<model::ValueInfo>& infos, Scope& scope);
-  void value_infos(const std::vector<model::ValueInfo>& infos, const Place& place);
+  void declared_facts(const std::vector<model::ValueInfo>& infos, std::string_view kind,
+                      Scope& scope);
+  void value_infos(const std::vector<model::ValueInfo>& infos, const Scope& scope);
   void outputs(const model::Graph& graph, const Scope& scope);
   void names(const model::Graph& graph, const Scope& scope);
 
@@ -68,14 +72,32 @@ class Checker {
              const Place& place);
   void call(const model::Node& node, const model::Function& function, const Scope& scope,
             const Place& place);
-  void if_branches(const model::Node& node, const Place& place);
-  void output_facts(const model::Node& node, const Callee& callee, Scope& scope);
+
+  // types.cc: types of inputs and outputs
+  void input_types(const model::Node& node, const Signature& signature, const Scope& scope,
+                   const Place& place);
+  void output_types(const model::Node& node, const Callee& callee, Scope& scope,
+                    const Place& place);
+  // What the node at hand gives an output: compared with what is declared, or noted.
+  void give_output(const std::string& name, const Fact& fact, Scope& scope, const Place& place);
+
+  // bodies.cc: subgraphs of control flow
+  void bodies(const model::Node& node, const Callee& callee, Scope& scope, const Place& place);
+  bool body_counts(const model::Node& node, const model::Graph& body, size_t inputs,
+                   size_t least_outputs, size_t not_given, const Place& place);
+  void body_type(std::string_view what, const Fact& found, const Fact& expected,
+                 const Place& place);
+  void if_branches(const model::Node& node, Scope& scope, const Place& place);
+  void loop_body(const model::Node& node, Scope& scope, const Place& place);
+  void scan_body(const model::Node& node, size_t first, Scope& scope, const Place& place);
 
   // attribute.cc
   void attributes(const model::Node& node, const Signature* signature, Scope& scope,
                   const Place& place);
   void attribute(const model::Attribute& attribute, const model::Function* function,
                  const Place& place);
+  void attribute_texts(const model::Attribute& attribute, const model::Node& node,
+                       const Place& place);
   void attribute_parts(const model::Attribute& attribute, Scope& scope, const Place& place);
 
   // tensor.cc: types and tensors
@@ -83,6 +105,7 @@ class Checker {
   void type(const model::Type& type, bool main, const Place& place);
   void shape(const std::optional<model::Shape>& shape, const Place& place);
   void tensor(const model::TensorData& tensor, const Place& place);
+  void strings(const model::TensorData& tensor, const Place& place);
   void sparse(const model::SparseTensorData& tensor, const Place& place);
 
   // function.cc
@@ -93,8 +116,11 @@ class Checker {
   // extras.cc
   void annotations(const model::Graph& graph, const Scope& scope);
   void training();
+  void bindings(const model::StringEntries& bindings, const model::Graph* body,
+                const std::map<std::string_view, Fact>& variables, bool update,
+                std::set<std::string_view>& bound, const Place& place);
   void configurations();
-  void node_configurations(const model::Node& node, const Place& place);
+  void node_configurations(const model::Node& node, const Scope& scope, const Place& place);
 
   // sonnx.cc: the profile's graph rules; `graph` is null for the body of a function
   void sonnx_graph(const model::Graph* graph, const Scope& scope);

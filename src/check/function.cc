@@ -75,7 +75,7 @@ void Checker::function(const model::Function& f, const Place& place) {
   }
   dependencies(scope);
   nodes(scope);
-  value_infos(f.value_info, place);
+  value_infos(f.value_info, scope);
   metadata(f.metadata_props, rule::inner_metadata_repeated, place);
   for (const std::string& output : f.output) {
     if (scope.own(output) != nullptr) continue;

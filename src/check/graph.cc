@@ -4,25 +4,25 @@
 namespace sdx::check {
 
 void Checker::graph(const model::Graph& graph, const Scope* outer, const Place& place,
-                    const Opsets& opsets, const model::Function* function, bool main,
-                    bool subgraph) {
+                    const Opsets& opsets, const model::Function* function, Role role) {
   Scope scope{.outer = outer,
               .place = &place,
               .nodes = &graph.node,
               .opsets = &opsets,
               .function = function,
-              .main = main,
-              .subgraph = subgraph};
+              .main = role == Role::main,
+              .subgraph = role == Role::subgraph,
+              .algorithm = role == Role::algorithm};
   if (graph.name.empty()) report(rule::graph_name, place, "the graph has no name");
   inputs(graph, scope);
   initializers(graph, scope);
   node_outputs(graph.node, scope);
-  declared_facts(graph.value_info, scope);
-  declared_facts(graph.output, scope);
+  declared_facts(graph.output, "output", scope);
+  declared_facts(graph.value_info, "value_info", scope);
   dependencies(scope);
   nodes(scope);
   outputs(graph, scope);
-  value_infos(graph.value_info, place);
+  value_infos(graph.value_info, scope);
   annotations(graph, scope);
   metadata(graph.metadata_props, rule::inner_metadata_repeated, place);
   names(graph, scope);
@@ -30,7 +30,7 @@ void Checker::graph(const model::Graph& graph, const Scope* outer, const Place& 
 }
 
 void Checker::not_shadowing(std::string_view name, const Scope& scope, const Place& place) {
-  if (!scope.subgraph) return;
+  if (!scope.subgraph && !scope.algorithm) return;
   const Scope* where = nullptr;
   const Definition* outside = scope.outer->find(name, &where);
   if (outside == nullptr || !where->visible(*outside)) return;
@@ -107,16 +107,7 @@ void Checker::initializer(const std::string& name, const Fact& fact,
            quoted(name));
   }
   const Fact& declared = at->second.fact;
-  bool same =
-      !declared.present() ||
-      (declared.is_tensor() && (declared.type == fact.type || declared.type == DType::undefined));
-  if (same && declared.present() && declared.has_rank()) {
-    same = declared.rank() == fact.rank();
-    for (size_t axis = 0; same && axis < fact.rank(); ++axis) {
-      same = !declared.dim(axis).is_const() || declared.dim(axis) == fact.dim(axis);
-    }
-  }
-  if (!same) {
+  if (!agree(declared, fact)) {
     report(rule::default_type, place, "the input {} is declared as {}; its initializer is {}",
            quoted(name), type_text(declared), type_text(fact));
   }
@@ -138,26 +129,47 @@ void Checker::node_outputs(const std::vector<model::Node>& nodes, Scope& scope) 
   }
 }
 
-void Checker::declared_facts(const std::vector<model::ValueInfo>& infos, Scope& scope) {
+void Checker::declared_facts(const std::vector<model::ValueInfo>& infos, std::string_view kind,
+                             Scope& scope) {
   for (const model::ValueInfo& info : infos) {
     const auto at = scope.defined.find(info.name);
-    if (at == scope.defined.end() || !info.type || at->second.fact.present()) continue;
-    at->second.fact = fact_of(*info.type);
-  }
-}
-
-void Checker::value_infos(const std::vector<model::ValueInfo>& infos, const Place& place) {
-  std::set<std::string_view> seen;
-  for (const model::ValueInfo& info : infos) {
-    value_info(info, false, place.in("value_info", info.name));
-    if (!seen.insert(info.name).second && !info.name.empty()) {
-      report(rule::value_info_repeated, place, "{} stands twice among the value_info",
-             quoted(info.name));
+    if (at == scope.defined.end() || !info.type) continue;
+    Definition& definition = at->second;
+    const Fact fact = fact_of(*info.type);
+    if (!definition.fact.present()) {
+      definition.fact = fact;
+    } else if (!agree(definition.fact, fact)) {
+      const bool made = definition.kind == Definition::Kind::node;
+      report(rule::value_info_conflict, scope.place->in(kind, info.name),
+             "{} is declared as {} here and as {} as {}", quoted(info.name), type_text(fact),
+             type_text(definition.fact), made ? "an output" : scope.producer(definition));
     }
   }
 }
 
+void Checker::value_infos(const std::vector<model::ValueInfo>& infos, const Scope& scope) {
+  std::set<std::string_view> seen;
+  std::vector<std::string_view> unknown;
+  for (const model::ValueInfo& info : infos) {
+    value_info(info, false, scope.place->in("value_info", info.name));
+    if (info.name.empty()) continue;
+    if (!seen.insert(info.name).second) {
+      report(rule::value_info_repeated, *scope.place, "{} stands twice among the value_info",
+             quoted(info.name));
+    } else if (scope.own(info.name) == nullptr) {
+      unknown.push_back(info.name);
+    }
+  }
+  if (unknown.empty()) return;
+  report(rule::value_info_unknown, *scope.place,
+         "the graph has no value {}, which value_info names{}", quoted(unknown[0]),
+         unknown.size() == 1 ? "" : fmt::format("; nor {} others", unknown.size() - 1));
+}
+
 void Checker::outputs(const model::Graph& graph, const Scope& scope) {
+  if (scope.main && graph.output.empty()) {
+    report(rule::graph_without_outputs, *scope.place, "the graph has no outputs");
+  }
   std::set<std::string_view> seen;
   for (const model::ValueInfo& output : graph.output) {
     const Place place = scope.place->in("output", output.name);
@@ -168,6 +180,7 @@ void Checker::outputs(const model::Graph& graph, const Scope& scope) {
              quoted(output.name));
     }
     if (scope.own(output.name) != nullptr) continue;
+    if (scope.algorithm && scope.find(output.name) != nullptr) continue;
     Diagnostic& d = report(rule::output_undefined, *scope.place,
                            "nothing in the graph defines its output {}", quoted(output.name));
     if (scope.outer != nullptr && scope.outer->find(output.name) != nullptr) {

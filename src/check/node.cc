@@ -5,7 +5,6 @@
 
 #include "check/checker.h"
 #include "model/library.h"
-#include "op/conform.h"
 #include "ops/list.h"
 
 namespace sdx::check {
@@ -14,24 +13,6 @@ namespace {
 std::string range(size_t least, size_t most) {
   if (most == kUnbounded) return fmt::format("{} or more", least);
   return least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
-}
-
-// The element type that an attribute states for output 0; undefined if none does.
-DType stated_type(const model::Node& node) {
-  const std::string_view by_number = node.op_type == "Cast" ? "to" : "dtype";
-  if (const model::Attribute* a = node.find(by_number); a != nullptr && valid(a->i)) {
-    return static_cast<DType>(a->i);
-  }
-  if (node.op_type == "Constant" || node.op_type == "ConstantOfShape") {
-    for (const model::Attribute& a : node.attribute) {
-      if (a.t) return a.t->dtype();
-      if (a.name == "value_float" || a.name == "value_floats") return DType::f32;
-      if (a.name == "value_int" || a.name == "value_ints") return DType::i64;
-      if (a.name == "value_string" || a.name == "value_strings") return DType::string;
-    }
-    if (node.op_type == "ConstantOfShape") return DType::f32;
-  }
-  return DType::undefined;
 }
 
 }  // namespace
@@ -96,7 +77,7 @@ void Checker::node(const model::Node& node, Scope& scope, const Place& place) {
   }
   if (node.output.empty()) report(rule::no_outputs, place, "the node has no outputs");
   metadata(node.metadata_props, rule::inner_metadata_repeated, place);
-  node_configurations(node, place);
+  node_configurations(node, scope, place);
 
   Callee called;
   if (node.op_type.empty()) {
@@ -115,13 +96,12 @@ void Checker::node(const model::Node& node, Scope& scope, const Place& place) {
         report(rule::experimental, place, "{} is experimental", node.op_type);
       }
       arity(node, *called.signature, scope, place);
+      input_types(node, *called.signature, scope, place);
     }
   }
   attributes(node, called.signature, scope, place);
-  output_facts(node, called, scope);
-  if (called.op != nullptr && canonical(node.domain).empty() && node.op_type == "If") {
-    if_branches(node, place);
-  }
+  bodies(node, called, scope, place);
+  output_types(node, called, scope, place);
 }
 
 void Checker::unknown_operator(const model::Node& node, const Callee& called, const Scope& scope,
@@ -205,54 +185,6 @@ void Checker::call(const model::Node& node, const model::Function& function, con
                            function.name, quoted(attribute.name));
     d.help = declared.empty() ? "it has no attributes"
                               : fmt::format("it has: {}", fmt::join(declared, ", "));
-  }
-}
-
-void Checker::if_branches(const model::Node& node, const Place& place) {
-  const model::Attribute* branches[] = {node.find("then_branch"), node.find("else_branch")};
-  if (branches[0] == nullptr || branches[1] == nullptr || !branches[0]->g || !branches[1]->g) {
-    return;
-  }
-  const model::Graph &a = *branches[0]->g, &b = *branches[1]->g;
-  if (a.output.size() != b.output.size() || a.output.size() != node.output.size()) {
-    report(rule::branches, place,
-           "then_branch gives {} outputs, else_branch {}, the node names {}; expected equal counts",
-           a.output.size(), b.output.size(), node.output.size());
-    return;
-  }
-  for (size_t i = 0; i < a.output.size(); ++i) {
-    if (!a.output[i].type || !b.output[i].type) continue;
-    const Fact then_fact = fact_of(*a.output[i].type), else_fact = fact_of(*b.output[i].type);
-    const bool open = !then_fact.present() || !else_fact.present();
-    if (open || then_fact.onnx_type() == else_fact.onnx_type()) continue;
-    if ((then_fact.is_tensor() && then_fact.type == DType::undefined) ||
-        (else_fact.is_tensor() && else_fact.type == DType::undefined)) {
-      continue;
-    }
-    report(rule::branches, place, "output {} is {} in then_branch and {} in else_branch", i,
-           type_text(then_fact), type_text(else_fact));
-  }
-}
-
-void Checker::output_facts(const model::Node& node, const Callee& called, Scope& scope) {
-  if (called.signature == nullptr) return;
-  Facts in;
-  for (size_t i = 0; i < node.output.size(); ++i) {
-    const auto at = scope.defined.find(node.output[i]);
-    if (at == scope.defined.end() || at->second.fact.present()) continue;
-    if (const DType stated = i == 0 ? stated_type(node) : DType::undefined;
-        stated != DType::undefined) {
-      at->second.fact = Fact::tensor(stated);
-      continue;
-    }
-    if (in.empty()) {
-      for (const std::string& name : node.input) in.push_back(scope.fact(name));
-    }
-    const std::string type = output_type(*called.signature, in, i);
-    if (!type.starts_with("tensor(")) continue;
-    if (const auto element = dtype_from_onnx(type.substr(7, type.size() - 8))) {
-      at->second.fact = Fact::tensor(*element);
-    }
   }
 }
 

@@ -15,6 +15,8 @@ constexpr const Rule* kRules[] = {&rule::ir_version,
                                   &rule::metadata_repeated,
                                   &rule::inner_metadata_repeated,
                                   &rule::newer_feature,
+                                  &rule::newer_detail,
+                                  &rule::text_encoding,
 
                                   &rule::graph_name,
                                   &rule::value_name,
@@ -33,6 +35,9 @@ constexpr const Rule* kRules[] = {&rule::ir_version,
                                   &rule::default_type,
                                   &rule::identifier,
                                   &rule::node_name_repeated,
+                                  &rule::value_info_conflict,
+                                  &rule::value_info_unknown,
+                                  &rule::graph_without_outputs,
 
                                   &rule::op_type_missing,
                                   &rule::no_outputs,
@@ -46,6 +51,9 @@ constexpr const Rule* kRules[] = {&rule::ir_version,
                                   &rule::output_left_out,
                                   &rule::branches,
                                   &rule::experimental,
+                                  &rule::body_signature,
+                                  &rule::input_type,
+                                  &rule::output_type,
 
                                   &rule::attribute_name,
                                   &rule::attribute_repeated,
@@ -56,6 +64,7 @@ constexpr const Rule* kRules[] = {&rule::ir_version,
                                   &rule::attribute_required,
                                   &rule::reference_outside,
                                   &rule::reference_unknown,
+                                  &rule::attribute_text,
 
                                   &rule::type_missing,
                                   &rule::element_type,
@@ -70,6 +79,8 @@ constexpr const Rule* kRules[] = {&rule::ir_version,
                                   &rule::tensor_segment,
                                   &rule::external_data,
                                   &rule::sparse_tensor,
+                                  &rule::tensor_text,
+                                  &rule::data_location,
 
                                   &rule::function_name,
                                   &rule::function_repeated,
@@ -83,6 +94,7 @@ constexpr const Rule* kRules[] = {&rule::ir_version,
                                   &rule::device_configuration,
                                   &rule::node_configuration,
                                   &rule::sharding,
+                                  &rule::initialization_inputs,
 
                                   &rule::sonnx_c2,
                                   &rule::sonnx_r1,
@@ -126,6 +138,37 @@ std::string_view title_before(const Rule& rule) {
   return {};
 }
 
+struct Reason {
+  std::string_view code;  // of a rule, or what the codes of a part start with
+  std::string_view text;
+};
+
+// The first that fits counts.
+constexpr Reason kReasons[] = {
+    {"SONNX-C2", "an input that nothing reads is a sign of a graph that lost a part"},
+    {"SONNX-R1", "a result that nobody uses is code that can be neither tested nor justified"},
+    {"SONNX-R2", "an answer that cannot be repeated cannot be verified"},
+    {"SONNX-F3", "a subgraph that reads outer values is no function of its inputs alone"},
+    {"SONNX-P1", "what enters and what leaves must be told apart, so that memory is never shared"},
+    {"SONNX-GR1", "one representation of a tensor needs one implementation to be verified"},
+    {"SONNX-GR2", "a type that must be deduced can be deduced differently"},
+    {"SONNX-GR3", "a conversion that is not written cannot be reviewed"},
+    {"SONNX-GR4", "a default depends on the version of the operator set that the reader knows"},
+    {"SONNX-N1", "an input that is left out means a default that the reader has to know"},
+    {"SONNX-N2", "a node off every path computes nothing that the model's answer depends on"},
+    {"SONNX-OP", "only these operators have a formal specification in the profile"},
+    {"SONNX-TYPE", "only these types have a formal specification in the profile"},
+    {"SONNX-", "the formal specification of the operator covers this case only"},
+    {"SDX-K01", "a reader decides by these fields whether it can execute the model at all"},
+    {"SDX-K02",
+     "a name must mean one value to every reader, and values must be computable in order"},
+    {"SDX-K03",
+     "a node means something only if its operator exists and is called as it is declared"},
+    {"SDX-K04", "an attribute that a reader ignores or misreads changes the answer without a word"},
+    {"SDX-K05", "types and stored elements are what memory is sized by and what weights are"},
+    {"SDX-K06", "a call must have exactly one body, which comes to an end"},
+    {"SDX-K07", "what stands beside the computation must refer to what is in the model"}};
+
 constexpr std::string_view kOpening =
     R"(# The rules of `sardonyx check`
 
@@ -153,15 +196,24 @@ const Rule* find_rule(std::string_view code) {
   return nullptr;
 }
 
+std::string_view rationale(const Rule& rule) {
+  for (const Reason& reason : kReasons) {
+    if (rule.code.starts_with(reason.code)) return reason.text;
+  }
+  return {};
+}
+
 std::string rules_page() {
   std::string page(kOpening);
   for (const Rule* rule : kRules) {
     if (const std::string_view title = title_before(*rule); !title.empty()) {
       page += fmt::format(
-          "\n## {}\n\n| code | severity | rule | origin | SONNX |\n|---|---|---|---|---|\n", title);
+          "\n## {}\n\n| code | severity | rule | why | origin | SONNX "
+          "|\n|---|---|---|---|---|---|\n",
+          title);
     }
-    page += fmt::format("| {} | {} | {} | {} | {} |\n", rule->code, name_of(rule->severity),
-                        rule->text, rule->origin, rule->sonnx);
+    page += fmt::format("| {} | {} | {} | {} | {} | {} |\n", rule->code, name_of(rule->severity),
+                        rule->text, rationale(*rule), rule->origin, rule->sonnx);
   }
   return page;
 }

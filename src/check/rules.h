@@ -22,6 +22,8 @@ struct Rule {
 // In the order of docs/rules.md.
 std::span<const Rule* const> all_rules();
 const Rule* find_rule(std::string_view code);
+// Why there is such a rule, in a sentence.
+std::string_view rationale(const Rule& rule);
 // docs/rules.md.
 std::string rules_page();
 
@@ -53,9 +55,19 @@ inline constexpr Rule metadata_repeated{
 inline constexpr Rule inner_metadata_repeated{
     "SDX-K0109", warning, "keys of metadata of graphs, nodes, functions and values are distinct",
     "IR.md, Other Metadata"};
-inline constexpr Rule newer_feature{"SDX-K0110", warning,
-                                    "what the model uses exists in the IR version it states",
-                                    "IR.md, Models"};
+inline constexpr Rule newer_feature{
+    "SDX-K0110", error,
+    "element types, optional and sparse types, functions, overloads, default attributes, sparse "
+    "initializers, training information and device configurations exist in the IR version that the "
+    "model states",
+    "onnx.proto, Version"};
+inline constexpr Rule newer_detail{
+    "SDX-K0111", warning,
+    "metadata, annotations and value_info of functions exist in the IR version that the model "
+    "states",
+    "onnx.proto, Version"};
+inline constexpr Rule text_encoding{"SDX-K0112", error, "names are UTF-8",
+                                    "onnx.proto, fields of type string"};
 
 // Graphs and names.
 inline constexpr Rule graph_name{"SDX-K0201", error, "a graph has a name", "IR.md, Graphs"};
@@ -73,7 +85,7 @@ inline constexpr Rule initializer_repeated{"SDX-K0206", error,
                                            "a name stands once among the initializers",
                                            "IR.md, Names Within a Graph", "SONNX-C1"};
 inline constexpr Rule value_info_repeated{
-    "SDX-K0207", warning, "a name stands once among the value_info", "IR.md, Names Within a Graph"};
+    "SDX-K0207", error, "a name stands once among the value_info", "onnx.proto, GraphProto"};
 inline constexpr Rule output_undefined{"SDX-K0208", error,
                                        "every output of a graph or function is defined in it",
                                        "IR.md, Graphs", "SONNX-C3"};
@@ -100,6 +112,13 @@ inline constexpr Rule identifier{"SDX-K0216", warning,
                                  "IR.md, Names Within a Graph"};
 inline constexpr Rule node_name_repeated{
     "SDX-K0217", warning, "node names are unique within a graph", "IR.md, Names Within a Graph"};
+inline constexpr Rule value_info_conflict{
+    "SDX-K0218", error,
+    "value_info gives an input, initializer or output the type that it has there", "IR.md, Graphs"};
+inline constexpr Rule value_info_unknown{"SDX-K0219", note, "value_info names values of the graph",
+                                         "IR.md, Graphs"};
+inline constexpr Rule graph_without_outputs{"SDX-K0220", warning, "the main graph has outputs",
+                                            "IR.md, Graphs", "SONNX-C3"};
 
 // Nodes.
 inline constexpr Rule op_type_missing{"SDX-K0301", error, "a node names an operator",
@@ -130,6 +149,16 @@ inline constexpr Rule branches{
     "Operators.md, If", "SONNX-F2"};
 inline constexpr Rule experimental{"SDX-K0312", warning, "the operator is not experimental",
                                    "IR.md, Operators"};
+inline constexpr Rule body_signature{
+    "SDX-K0313", error,
+    "a subgraph has the inputs and outputs, in number and type, that its operator gives and takes",
+    "Operators.md, If, Loop, Scan, SequenceMap"};
+inline constexpr Rule input_type{
+    "SDX-K0314", error, "inputs have types that the operator allows, equal where it says so",
+    "IR.md, Nodes"};
+inline constexpr Rule output_type{"SDX-K0315", error,
+                                  "an output is declared with the type that the operator gives it",
+                                  "IR.md, Nodes"};
 
 // Attributes.
 inline constexpr Rule attribute_name{"SDX-K0401", error, "an attribute has a name",
@@ -153,6 +182,8 @@ inline constexpr Rule reference_outside{
     "IR.md, Attributes"};
 inline constexpr Rule reference_unknown{
     "SDX-K0409", error, "ref_attr_name names an attribute of the function", "IR.md, Attributes"};
+inline constexpr Rule attribute_text{
+    "SDX-K0410", error, "string attributes of ONNX's operators are UTF-8", "IR.md, Attributes"};
 
 // Types and tensors.
 inline constexpr Rule type_missing{
@@ -191,6 +222,13 @@ inline constexpr Rule sparse_tensor{
     "a sparse tensor has values of rank 1, positive dimensions and ascending indices inside them",
     "onnx.proto, SparseTensorProto"};
 
+inline constexpr Rule tensor_text{
+    "SDX-K0514", error, "strings are UTF-8, without a byte order mark and without a trailing zero",
+    "onnx.proto, TensorProto"};
+inline constexpr Rule data_location{"SDX-K0515", error,
+                                    "data_location is DEFAULT, or EXTERNAL with external_data",
+                                    "onnx.proto, TensorProto"};
+
 // Functions.
 inline constexpr Rule function_name{"SDX-K0601", error, "a function has a name and a domain",
                                     "IR.md, Functions"};
@@ -203,20 +241,22 @@ inline constexpr Rule parameter_repeated{"SDX-K0603", error,
 inline constexpr Rule recursion{"SDX-K0604", error, "no function calls itself, directly or not",
                                 "IR.md, Functions", "SONNX-F1"};
 inline constexpr Rule function_versions{
-    "SDX-K0605", warning,
+    "SDX-K0605", error,
     "an operator means the same in the version the function imports and in the model's",
-    "IR.md, Functions"};
+    "onnx.proto, FunctionProto"};
 
 // Annotations, training, devices.
-inline constexpr Rule annotation{"SDX-K0701", error,
-                                 "quantization annotations name values of the graph",
-                                 "onnx.proto, TensorAnnotation"};
+inline constexpr Rule annotation{
+    "SDX-K0701", error,
+    "quantization annotations name values of the graph, each once, under keys that ONNX defines",
+    "onnx.proto, TensorAnnotation"};
 inline constexpr Rule binding_key{"SDX-K0702", error,
                                   "a training binding's key is an initializer, and stands once",
                                   "IR.md, Training Related Information"};
-inline constexpr Rule binding_value{"SDX-K0703", error,
-                                    "a training binding's value is an output of its graph",
-                                    "IR.md, Training Related Information"};
+inline constexpr Rule binding_value{
+    "SDX-K0703", error,
+    "a training binding's value is an output of its graph, of the type of the key",
+    "IR.md, Training Related Information"};
 inline constexpr Rule device_configuration{
     "SDX-K0704", error,
     "a device configuration has a unique name, a positive count and as many names of devices",
@@ -228,6 +268,10 @@ inline constexpr Rule sharding{
     "SDX-K0706", error,
     "sharding names an input or output of the node, devices that exist and a positive count",
     "IR.md, Sharding Specification"};
+
+inline constexpr Rule initialization_inputs{"SDX-K0707", error,
+                                            "the graph that initializes training has no inputs",
+                                            "onnx.proto, TrainingInfoProto"};
 
 // SONNX, graph rules.
 inline constexpr Rule sonnx_c2{"SONNX-C2", error,

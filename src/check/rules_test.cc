@@ -49,6 +49,16 @@ void model_rules(std::vector<Case>& cases) {
                      n(m).metadata_props = {entry("a", "1"), entry("a", "2")};
                    }});
   cases.push_back({&rule::newer_feature, with_function(), [](Model& m) { m.ir_version = 7; }});
+  cases.push_back({&rule::newer_feature, with_sparse(), [](Model& m) { m.ir_version = 5; }});
+  cases.push_back({&rule::newer_feature, with_training(), [](Model& m) { m.ir_version = 6; }});
+  cases.push_back({&rule::newer_feature, with_devices(), [](Model& m) { m.ir_version = 10; }});
+  Model small = one("Identity", {}, {}, value("x", DType::f8e5m2), 19);
+  g(small).output[0] = value("y", DType::f8e5m2);
+  cases.push_back({&rule::newer_feature, small, [](Model& m) { m.ir_version = 8; }});
+  Model described = simple();
+  n(described).metadata_props = {entry("a", "1")};
+  cases.push_back({&rule::newer_detail, described, [](Model& m) { m.ir_version = 9; }});
+  cases.push_back({&rule::text_encoding, simple(), [](Model& m) { n(m).name = "\xc3("; }});
 }
 
 void graph_rules(std::vector<Case>& cases) {
@@ -104,6 +114,18 @@ void graph_rules(std::vector<Case>& cases) {
                      n(m, 0).name = "a";
                      n(m, 1).name = "a";
                    }});
+  Model declared = simple();
+  g(declared).value_info = {value("s")};
+  cases.push_back({&rule::value_info_conflict, declared,
+                   [](Model& m) { g(m).value_info.push_back(value("x", DType::i64)); }});
+  cases.push_back({&rule::value_info_conflict, declared, [](Model& m) {
+                     g(m).value_info.push_back(value("w", DType::f32, {2, 4}));
+                   }});
+  cases.push_back({&rule::value_info_conflict, declared,
+                   [](Model& m) { g(m).value_info.push_back(value("y", DType::f32, {2})); }});
+  cases.push_back({&rule::value_info_unknown, declared,
+                   [](Model& m) { g(m).value_info.push_back(value("none")); }});
+  cases.push_back({&rule::graph_without_outputs, simple(), [](Model& m) { g(m).output.clear(); }});
 }
 
 void node_rules(std::vector<Case>& cases) {
@@ -147,7 +169,42 @@ void node_rules(std::vector<Case>& cases) {
                    }});
 }
 
+void type_signature_rules(std::vector<Case>& cases) {
+  cases.push_back({&rule::body_signature, with_if(),
+                   [](Model& m) { branch(m).input.push_back(value("extra")); }});
+  const auto body = [](Model& m) -> model::Graph& { return branch(m); };
+  cases.push_back(
+      {&rule::body_signature, with_loop(), [=](Model& m) { body(m).input.pop_back(); }});
+  cases.push_back(
+      {&rule::body_signature, with_loop(), [=](Model& m) { body(m).output.pop_back(); }});
+  cases.push_back({&rule::body_signature, with_loop(),
+                   [=](Model& m) { body(m).input[0] = value("i", DType::f32, {}); }});
+  cases.push_back({&rule::body_signature, with_loop(),
+                   [=](Model& m) { body(m).output[0] = value("go_on", DType::i64, {}); }});
+  cases.push_back({&rule::body_signature, with_loop(),
+                   [=](Model& m) { body(m).output[1] = value("next", DType::f64); }});
+  cases.push_back({&rule::body_signature, with_scan(),
+                   [](Model& m) { n(m).attribute[1] = integer("num_scan_inputs", 3); }});
+  cases.push_back(
+      {&rule::body_signature, with_scan(), [=](Model& m) { body(m).input.pop_back(); }});
+  cases.push_back({&rule::body_signature, with_scan(),
+                   [=](Model& m) { body(m).output[0] = value("sum", DType::f64, {3}); }});
+  cases.push_back(
+      {&rule::input_type, simple(), [](Model& m) { g(m).input[0] = value("x", DType::i64); }});
+  cases.push_back(
+      {&rule::input_type, simple(), [](Model& m) { n(m, 1) = node("Not", {"s"}, {"y"}); }});
+  cases.push_back(
+      {&rule::output_type, simple(), [](Model& m) { g(m).output[0] = value("y", DType::i32); }});
+  cases.push_back({&rule::output_type, one("Cast", {}, {integer("to", 1)}),
+                   [](Model& m) { n(m).attribute[0] = integer("to", 7); }});
+  cases.push_back(
+      {&rule::output_type, with_if(), [](Model& m) { g(m).output[0] = value("y", DType::i64); }});
+}
+
 void attribute_rules(std::vector<Case>& cases) {
+  Model gelu = one("Gelu", {}, {text("approximate", "tanh")});
+  cases.push_back({&rule::attribute_text, gelu,
+                   [](Model& m) { n(m).attribute[0] = text("approximate", "\xff"); }});
   const Model leaky = one("LeakyRelu", {}, {real("alpha", 0.5F)});
   const auto a = [](Model& m) -> Attribute& { return n(m).attribute[0]; };
   cases.push_back({&rule::attribute_name, leaky, [a](Model& m) { a(m).name.clear(); }});
@@ -226,6 +283,25 @@ void type_rules(std::vector<Case>& cases) {
                    }});
 }
 
+void stored_text_rules(std::vector<Case>& cases) {
+  Model strings = one("Identity", {}, {});
+  g(strings).initializer = {model::from_tensor(Tensor::of<std::string>({1}, {"\u00e9"}), "w")};
+  n(strings).input[0] = "w";
+  g(strings).output[0] = value("y", DType::string, {1});
+  for (const std::string bad : {"\xff",
+                                "\xef\xbb\xbf"
+                                "a",
+                                "\xed\xa0\x80", "\xc0\xaf"}) {
+    cases.push_back({&rule::tensor_text, strings,
+                     [bad](Model& m) { g(m).initializer[0].string_data = {bad}; }});
+  }
+  cases.push_back({&rule::tensor_text, strings,
+                   [](Model& m) { g(m).initializer[0].string_data = {std::string("a\0", 2)}; }});
+  cases.push_back({&rule::data_location, simple(), [](Model& m) {
+                     g(m).initializer[0].data_location = static_cast<model::DataLocation>(2);
+                   }});
+}
+
 void function_and_other_rules(std::vector<Case>& cases) {
   const auto f = [](Model& m) -> model::Function& { return m.functions[0]; };
   cases.push_back({&rule::function_name, with_function(), [=](Model& m) { f(m).name.clear(); }});
@@ -253,12 +329,36 @@ void function_and_other_rules(std::vector<Case>& cases) {
   cases.push_back({&rule::annotation, annotated, [](Model& m) {
                      g(m).quantization_annotation[0].quant_parameter_tensor_names[0].value = "none";
                    }});
+  cases.push_back({&rule::annotation, annotated, [](Model& m) {
+                     g(m).quantization_annotation[0].quant_parameter_tensor_names[0].key = "SIZE";
+                   }});
+  cases.push_back({&rule::annotation, annotated, [](Model& m) {
+                     g(m).quantization_annotation.push_back(g(m).quantization_annotation[0]);
+                   }});
   const auto binding = [](Model& m) -> model::StringEntry& {
     return m.training_info[0].update_binding[0];
   };
   cases.push_back({&rule::binding_key, with_training(), [=](Model& m) { binding(m).key = "x"; }});
   cases.push_back(
       {&rule::binding_value, with_training(), [=](Model& m) { binding(m).value = "none"; }});
+  cases.push_back({&rule::binding_key, with_training(),
+                   [](Model& m) { m.training_info.push_back(m.training_info[0]); }});
+  cases.push_back({&rule::binding_value, with_training(), [](Model& m) {
+                     m.training_info[0].algorithm->output[0] = value("w_new", DType::f32, {3});
+                   }});
+  cases.push_back({&rule::shadowing, with_training(), [=](Model& m) {
+                     m.training_info[0].algorithm->node[0].output[0] = "s";
+                     m.training_info[0].algorithm->output[0] = value("s");
+                     binding(m).value = "s";
+                   }});
+  Model reset = with_training();
+  model::Graph& zero = reset.training_info[0].initialization.emplace();
+  set(zero, &model::Graph::name, "reset");
+  zero.node = {node("Identity", {"w"}, {"w_zero"})};
+  zero.output = {value("w_zero")};
+  reset.training_info[0].initialization_binding = {entry("w", "w_zero")};
+  cases.push_back({&rule::initialization_inputs, reset,
+                   [](Model& m) { m.training_info[0].initialization->input = {value("seed")}; }});
   cases.push_back({&rule::device_configuration, with_devices(),
                    [](Model& m) { m.configuration[0].num_devices = 0; }});
   cases.push_back({&rule::device_configuration, with_devices(),
@@ -272,6 +372,14 @@ void function_and_other_rules(std::vector<Case>& cases) {
   cases.push_back({&rule::sharding, with_devices(), [=](Model& m) { spec(m).device = {2}; }});
   cases.push_back({&rule::sharding, with_devices(),
                    [=](Model& m) { spec(m).sharded_dim[0].simple_sharding[0].num_shards = 0; }});
+  cases.push_back(
+      {&rule::sharding, with_devices(), [=](Model& m) { spec(m).sharded_dim[0].axis = 2; }});
+  cases.push_back({&rule::sharding, with_devices(), [=](Model& m) {
+                     model::IntIntListEntry& group =
+                         spec(m).index_to_device_group_map.emplace_back();
+                     group.key = 1;
+                     group.value = {0, 7};
+                   }});
 }
 
 void sonnx_rules(std::vector<Case>& cases) {
@@ -392,8 +500,10 @@ std::vector<Case> all_cases() {
   model_rules(cases);
   graph_rules(cases);
   node_rules(cases);
+  type_signature_rules(cases);
   attribute_rules(cases);
   type_rules(cases);
+  stored_text_rules(cases);
   function_and_other_rules(cases);
   sonnx_rules(cases);
   sonnx_operator_rules(cases);

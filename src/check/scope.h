@@ -57,6 +57,7 @@ struct Scope {
   const model::Function* function = nullptr;  // whose attributes may be referred to
   bool main = false;                          // the model's graph
   bool subgraph = false;                      // an attribute of a node
+  bool algorithm = false;                     // a training step, which extends the main graph
   size_t position = 0;                        // the node being checked
   std::unordered_map<std::string_view, Definition> defined = {};
 
@@ -82,6 +83,10 @@ std::vector<std::string_view> names_used(const model::Node& node);
 
 // What a declared type says. Dimensions without a number are symbols.
 Fact fact_of(const model::Type& type);
+// Whether two declarations of one value can both hold: their types, where both state one; and
+// their ranks and sizes too.
+bool same_type(const Fact& a, const Fact& b);
+bool agree(const Fact& a, const Fact& b);
 // "float [2,3]", "seq(tensor(int64))", "unknown type".
 std::string type_text(const Fact& fact);
 

@@ -2,6 +2,7 @@
 #include "model/tensor.h"
 
 #include "check/checker.h"
+#include "check/text.h"
 
 namespace sdx::check {
 
@@ -19,7 +20,7 @@ void Checker::value_info(const model::ValueInfo& info, bool main, const Place& p
 
 void Checker::type(const model::Type& t, bool main, const Place& place) {
   const auto tensor_type = [&](int32_t element, const std::optional<model::Shape>& declared) {
-    if (!valid(element) && (main || element != 0)) {
+    if (!valid(element)) {
       report(rule::element_type, place, "the element type is {}; expected 1 to {}", element,
              kDTypeCount - 1);
     }
@@ -37,6 +38,9 @@ void Checker::type(const model::Type& t, bool main, const Place& place) {
       type(*boxed, false, place);
     }
   };
+  const auto wrapped = [&](const model::Box<model::Type>& boxed) {
+    return boxed && (boxed->optional() != nullptr || boxed->opaque() != nullptr);
+  };
   if (const model::TensorType* tensor = t.tensor()) {
     tensor_type(tensor->elem_type, tensor->shape);
   } else if (const model::SparseTensorType* sparse_tensor = t.sparse_tensor()) {
@@ -45,6 +49,10 @@ void Checker::type(const model::Type& t, bool main, const Place& place) {
     inner(sequence->elem_type, "sequence");
   } else if (const model::OptionalType* optional = t.optional()) {
     inner(optional->elem_type, "optional");
+    if (wrapped(optional->elem_type)) {
+      report(rule::type_incomplete, place,
+             "the optional holds another kind of type than a tensor, a sequence or a map");
+    }
   } else if (const model::MapType* map = t.map()) {
     const DType key = valid(map->key_type) ? static_cast<DType>(map->key_type) : DType::undefined;
     if (key != DType::string && (!is_integer(key) || is_packed(key))) {
@@ -97,10 +105,34 @@ void Checker::tensor(const model::TensorData& t, const Place& place) {
     if (result) return;
     report(rule_of(result.error()), place, "{}", result.error().what).help = result.error().help;
   };
+  const auto location = static_cast<int32_t>(t.data_location);
+  if (location != 0 && location != 1) {
+    report(rule::data_location, place, "data_location is {}; expected 0 or 1", location);
+    return;
+  }
+  if (location == 0 && !t.external_data.empty()) {
+    add(rule::data_location, Severity::warning, place,
+        "external_data is given, but data_location is DEFAULT: it is not read");
+  }
   if (t.dtype() == DType::string) {
     judge(model::to_tensor(t));
+    strings(t, place);
   } else {
     judge(model::data_of(t));
+  }
+}
+
+void Checker::strings(const model::TensorData& t, const Place& place) {
+  for (size_t i = 0; i < t.string_data.size(); ++i) {
+    const std::string& text = t.string_data[i];
+    const std::string_view why = !is_utf8(text) ? "is not UTF-8"
+                                 : text.starts_with("\xef\xbb\xbf")
+                                     ? "starts with a byte order mark"
+                                 : text.ends_with('\0') ? "ends with a zero byte"
+                                                        : "";
+    if (why.empty()) continue;
+    report(rule::tensor_text, place, "element {} {}: {}", i, why, quoted(text));
+    return;
   }
 }
 

@@ -123,6 +123,32 @@ inline model::Model with_if() {
                     {value("y")});
 }
 
+// y = x doubled while the condition holds; rows collects every value on the way.
+inline model::Model with_loop() {
+  model::Graph g;
+  set(g, &model::Graph::name, "body");
+  g.input = {value("i", DType::i64, {}), value("c", DType::boolean, {}), value("v")};
+  g.node = {node("Identity", {"c"}, {"go_on"}), node("Add", {"v", "v"}, {"next"}),
+            node("Identity", {"next"}, {"row"})};
+  g.output = {value("go_on", DType::boolean, {}), value("next"), value("row")};
+  return with_graph({value("m", DType::i64, {}), value("cond", DType::boolean, {}), value("x")},
+                    {node("Loop", {"m", "cond", "x"}, {"y", "rows"}, {body("body", std::move(g))})},
+                    {value("y")});
+}
+
+// y = the sum of the rows of x, partial = the sums on the way.
+inline model::Model with_scan() {
+  model::Graph g;
+  set(g, &model::Graph::name, "body");
+  g.input = {value("before", DType::f32, {3}), value("row", DType::f32, {3})};
+  g.node = {node("Add", {"before", "row"}, {"sum"}), node("Identity", {"sum"}, {"copy"})};
+  g.output = {value("sum", DType::f32, {3}), value("copy", DType::f32, {3})};
+  return with_graph({value("zero", DType::f32, {3}), value("x")},
+                    {node("Scan", {"zero", "x"}, {"y", "partial"},
+                          {body("body", std::move(g)), integer("num_scan_inputs", 1)})},
+                    {value("y", DType::f32, {3}), value("partial")});
+}
+
 // y = twice(x), where twice(a) = Add(a, a) has an attribute "alpha" that LeakyRelu takes.
 inline model::Model with_function() {
   model::Model m =

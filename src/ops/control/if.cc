@@ -41,7 +41,11 @@ Result<If> read(const Node& node, const Facts& in) {
   return a;
 }
 
-Result<Facts> infer(const If& a, const Facts&) {
+Result<Facts> infer(const If& a, const Facts& in) {
+  if (in[0].is_concrete()) {
+    SDX_ASSIGN(const size_t count, element_count(in[0].dims()));
+    if (count != 1) return fail("SDX-T0602", "the condition has {} elements, expected 1", count);
+  }
   if (!a.then_branch) return a.else_branch->outputs();
   if (!a.else_branch) return a.then_branch->outputs();
   const Facts &yes = a.then_branch->outputs(), &no = a.else_branch->outputs();

@@ -54,7 +54,11 @@ Result<Scan> read(const Node& node, const Facts& in) {
     if (!given.empty() && given.size() != count)
       return fail("SDX-T0606", "{} has {} entries, expected {}", name, given.size(), count);
     into.assign(count, false);
-    for (size_t i = 0; i < given.size(); ++i) into[i] = given[i] == 1;
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (given[i] != 0 && given[i] != 1)
+        return fail("SDX-T0606", "{} has the entry {}, expected 0 or 1", name, given[i]);
+      into[i] = given[i] == 1;
+    }
     return ok();
   };
   SDX_TRY(flags(a.batched ? "directions" : "scan_input_directions", a.scans, a.in_reversed));

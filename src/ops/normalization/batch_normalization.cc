@@ -63,7 +63,12 @@ Result<Facts> infer(const BatchNorm& a, const Facts& in) {
     const Dim channels = x.rank() == 1 ? Dim(1)
                          : a.spatial   ? x.dim(1)
                                        : product(std::span<const Dim>(*x.shape).subspan(1));
-    for (size_t i = 1; i < 5; ++i) SDX_TRY(check_channels(in[i], channels, kNames[i]));
+    for (size_t i = 1; i < 5; ++i) {
+      if (a.spatial && in[i].has_rank() && in[i].rank() != 1) {
+        return fail("SDX-T0353", "{} has rank {}, expected 1", kNames[i], in[i].rank());
+      }
+      SDX_TRY(check_channels(in[i], channels, kNames[i]));
+    }
   }
   Facts facts{like(x)};
   while (facts.size() < a.outputs) facts.push_back(like(in[facts.size() % 2 == 1 ? 3 : 4]));

@@ -33,6 +33,10 @@ Dim unpooled(const Window& w, size_t i, const Dim& in) {
 Result<Facts> infer(const MaxUnpool& a, const Facts& in) {
   const Fact& x = in[0];
   Shape shape(a.window.spatial + 2, Dim::unknown());
+  if (x.is_concrete() && in[1].is_concrete() && x.dims() != in[1].dims()) {
+    return fail("SDX-T0338", "X has shape {}, its indices {}", to_string(x.dims()),
+                to_string(in[1].dims()));
+  }
   if (in.size() > 2 && in[2].present()) {
     if (const auto dims = in[2].integers()) {
       if (dims->size() != shape.size()) {

@@ -305,6 +305,29 @@ Result<Facts> infer_recurrent(const Recurrent& a, const Facts& in) {
   }
   const Dim directions = int64_t(a.directions());
   const DType type = x.type;
+  const Dim rows = Dim(int64_t(a.gates())) * hidden;
+  const Shape state =
+      a.batch_first ? Shape{batch, directions, hidden} : Shape{directions, batch, hidden};
+  const std::pair<std::string_view, Shape> expected[] = {{"W", {directions, rows, Dim::unknown()}},
+                                                         {"R", {directions, rows, hidden}},
+                                                         {"B", {directions, Dim(2) * rows}},
+                                                         {"sequence_lens", {batch}},
+                                                         {"initial_h", state},
+                                                         {"initial_c", state},
+                                                         {"P", {directions, Dim(3) * hidden}}};
+  for (size_t i = 1; i < in.size() && i <= std::size(expected); ++i) {
+    if (!in[i].has_rank()) continue;
+    const auto& [name, shape] = expected[i - 1];
+    bool fits = in[i].rank() == shape.size();
+    for (size_t axis = 0; fits && axis < shape.size(); ++axis) {
+      const Dim &found = in[i].dim(axis), &wanted = shape[axis];
+      fits = !found.is_const() || !wanted.is_const() || found == wanted;
+    }
+    if (!fits) {
+      return fail("SDX-T0408", "{} has shape {}; the sizes of X and R ask for {}", name,
+                  to_string(*in[i].shape), to_string(shape));
+    }
+  }
   Facts out;
   out.push_back(Fact::tensor(type, a.batch_first ? Shape{batch, steps, directions, hidden}
                                                  : Shape{steps, directions, batch, hidden}));

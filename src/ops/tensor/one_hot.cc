@@ -24,6 +24,10 @@ Result<Facts> infer(const OneHot& a, const Facts& in) {
   if (in[2].is_concrete() && !(in[2].rank() == 1 && in[2].dim(0) == Dim(2))) {
     return fail("SDX-T0226", "values must be [off, on], not {}", in[2].text());
   }
+  if (in[1].is_concrete() &&
+      (in[1].rank() > 1 || (in[1].rank() == 1 && !(in[1].dim(0) == Dim(1))))) {
+    return fail("SDX-T0226", "depth must be one number, not {}", in[1].text());
+  }
   if (!in[0].has_rank()) return Facts{Fact::tensor(in[2].type)};
   SDX_ASSIGN(const size_t axis, resolve_axis(a.axis, in[0].rank() + 1));
   Dim depth = Dim::unknown();

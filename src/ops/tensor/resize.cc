@@ -80,6 +80,16 @@ Result<Resize> read_resize(const Node& node, const Facts& in) {
   }
   a.roi_input = 1;
   a.sizes_input = 3;
+  const auto given = [&](size_t i) -> std::optional<bool> {
+    if (i >= in.size() || !in[i].present()) return false;
+    if (!in[i].is_concrete()) return std::nullopt;  // an empty tensor is not given
+    return !(product(*in[i].shape) == Dim(0));
+  };
+  const auto scales = given(2), sizes = given(3);
+  if (scales && sizes && *scales == *sizes) {
+    return fail("SDX-T0217", "{} of scales and sizes are given, expected one",
+                *scales ? "both" : "none");
+  }
   const std::string& place = node.s("coordinate_transformation_mode");
   SDX_ASSIGN(a.how.place, pick("coordinate_transformation_mode", place, kPlaces));
   SDX_ASSIGN(a.how.nearest, pick("nearest_mode", node.s("nearest_mode"), kNearest));

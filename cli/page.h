@@ -1,0 +1,20 @@
+// The report that can be filed: one self-contained HTML page about a model and what was found.
+#pragma once
+
+#include <string>
+
+#include "check/check.h"
+#include "inputs.h"
+
+namespace sdx::cli {
+
+struct PageRequest {
+  std::shared_ptr<const model::Model> model;
+  std::string profile;   // "onnx", "sonnx", "sonnx-full"
+  check::Report report;  // of all rules, and of typing
+  InputFlags inputs;     // --set
+};
+
+Result<std::string> page_of(const PageRequest& request);
+
+}  // namespace sdx::cli

@@ -1,0 +1,357 @@
+#include "check/fix.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "check/report.h"
+#include "check/scope.h"
+#include "model/fields.h"
+#include "model/tensor.h"
+#include "ops/list.h"
+
+namespace sdx::check {
+namespace {
+
+using model::Attribute;
+using model::Graph;
+using model::Node;
+
+class Fixer {
+ public:
+  Fixer(model::Model& model, std::vector<std::string>& journal) : model_(model), journal_(journal) {
+    for (const model::OpsetId& import : model.opset_import) {
+      opsets_[std::string(canonical(import.domain))] = import.version;
+    }
+  }
+
+  void graph(Graph& g, bool main) {
+    for (Node& node : g.node) each_subgraph(node, [&](Graph& inner) { graph(inner, false); });
+    sort(g);
+    if (model_.training_info.empty()) {  // training reads values that no output needs
+      remove_dead(g);
+      leave_out(g);
+    }
+    if (main) part_inputs(g);
+    for (Node& node : g.node) give_defaults(node);
+  }
+
+  void sort_all(Graph& g) {
+    for (Node& node : g.node) each_subgraph(node, [&](Graph& inner) { sort_all(inner); });
+    sort(g);
+  }
+
+  void names() {
+    if (!model_.graph) return;
+    reserve(*model_.graph);
+    name_values(*model_.graph, {});
+    name_nodes(*model_.graph);
+  }
+
+ private:
+  template <class Visit>
+  static void each_subgraph(Node& node, const Visit& visit) {
+    for (Attribute& a : node.attribute) {
+      if (a.g) visit(*a.g);
+      for (Graph& inner : a.graphs) visit(inner);
+    }
+  }
+  static std::string called(const Node& node) {
+    return node.name.empty() ? node.op_type : fmt::format("{} {}", node.op_type, quoted(node.name));
+  }
+  template <class... Args>
+  void note(fmt::format_string<Args...> format, Args&&... args) {
+    journal_.push_back(fmt::format(format, std::forward<Args>(args)...));
+  }
+  const Signature* signature(const Node& node) const {
+    const Op* op = find_op(node.domain, node.op_type);
+    const int64_t version = version_of(opsets_, node.domain);
+    return op == nullptr || version < 1 || version > INT32_MAX ? nullptr
+                                                               : op->at(static_cast<int>(version));
+  }
+
+  // A stable order: each time the first node in the file whose inputs are all there.
+  void sort(Graph& g) {
+    std::map<std::string_view, size_t> producer;
+    for (size_t i = 0; i < g.node.size(); ++i) {
+      for (const std::string& output : g.node[i].output) {
+        if (!output.empty()) producer.emplace(output, i);
+      }
+    }
+    std::vector<size_t> missing(g.node.size(), 0);
+    std::vector<std::vector<size_t>> readers(g.node.size());
+    for (size_t i = 0; i < g.node.size(); ++i) {
+      for (const std::string_view name : names_used(g.node[i])) {
+        const auto at = producer.find(name);
+        if (at == producer.end()) continue;
+        ++missing[i];
+        readers[at->second].push_back(i);
+      }
+    }
+    std::set<size_t> ready;
+    for (size_t i = 0; i < g.node.size(); ++i) {
+      if (missing[i] == 0) ready.insert(i);
+    }
+    std::vector<size_t> order;
+    while (!ready.empty()) {
+      const size_t next = *ready.begin();
+      ready.erase(ready.begin());
+      order.push_back(next);
+      for (const size_t reader : readers[next]) {
+        if (--missing[reader] == 0) ready.insert(reader);
+      }
+    }
+    if (order.size() != g.node.size() || std::is_sorted(order.begin(), order.end())) return;
+    std::vector<Node> nodes;
+    for (const size_t i : order) nodes.push_back(std::move(g.node[i]));
+    g.node = std::move(nodes);
+    note("the nodes of graph {} stand in topological order", quoted(g.name));
+  }
+
+  static std::set<std::string> used_names(const Graph& g) {
+    std::set<std::string> used;
+    for (const Node& node : g.node) {
+      for (const std::string_view name : names_used(node)) used.emplace(name);
+    }
+    for (const model::ValueInfo& output : g.output) used.insert(output.name);
+    return used;
+  }
+
+  void remove_dead(Graph& g) {
+    std::set<std::string, std::less<>> live;
+    for (const model::ValueInfo& output : g.output) live.insert(output.name);
+    std::vector<bool> keep(g.node.size(), false);
+    for (size_t i = g.node.size(); i-- > 0;) {
+      const Node& node = g.node[i];
+      keep[i] = std::any_of(node.output.begin(), node.output.end(),
+                            [&](const std::string& name) { return live.contains(name); });
+      if (!keep[i]) continue;
+      for (const std::string_view name : names_used(node)) live.emplace(name);
+    }
+    std::vector<Node> nodes;
+    for (size_t i = 0; i < g.node.size(); ++i) {
+      if (keep[i]) {
+        nodes.push_back(std::move(g.node[i]));
+      } else {
+        note("{} is removed: no output of graph {} depends on it", called(g.node[i]),
+             quoted(g.name));
+      }
+    }
+    g.node = std::move(nodes);
+    std::set<std::string_view> inputs;
+    for (const model::ValueInfo& input : g.input) inputs.insert(input.name);
+    size_t before = g.initializer.size();
+    std::erase_if(g.initializer, [&](const model::TensorData& init) {
+      return !live.contains(init.name) && !inputs.contains(init.name);
+    });
+    if (const size_t gone = before - g.initializer.size(); gone > 0) {
+      note("{} initializers of graph {} that nothing reads are removed", gone, quoted(g.name));
+    }
+    std::set<std::string_view> defined = inputs;
+    for (const Node& node : g.node) defined.insert(node.output.begin(), node.output.end());
+    for (const model::TensorData& init : g.initializer) defined.insert(init.name);
+    std::erase_if(g.value_info,
+                  [&](const model::ValueInfo& info) { return !defined.contains(info.name); });
+  }
+
+  // Optional outputs that nobody reads.
+  void leave_out(Graph& g) {
+    const std::set<std::string> used = used_names(g);
+    for (Node& node : g.node) {
+      const Signature* found = signature(node);
+      if (found == nullptr) continue;
+      for (size_t i = 0; i < node.output.size(); ++i) {
+        const Formal* formal = found->output(i);
+        if (node.output[i].empty() || used.contains(node.output[i]) || formal == nullptr ||
+            formal->option != Formal::Option::optional) {
+          continue;
+        }
+        note("{} no longer gives {}, which nobody reads", called(node), quoted(node.output[i]));
+        std::erase_if(g.value_info,
+                      [&](const model::ValueInfo& info) { return info.name == node.output[i]; });
+        node.output[i].clear();
+      }
+      while (!node.output.empty() && node.output.back().empty()) node.output.pop_back();
+    }
+  }
+
+  // An input that is itself an output reaches it through an Identity.
+  void part_inputs(Graph& g) {
+    std::set<std::string> taken = used_names(g);
+    for (const model::ValueInfo& input : g.input) taken.insert(input.name);
+    for (const Node& node : g.node) taken.insert(node.output.begin(), node.output.end());
+    for (model::ValueInfo& output : g.output) {
+      const bool passed =
+          std::any_of(g.input.begin(), g.input.end(),
+                      [&](const model::ValueInfo& input) { return input.name == output.name; });
+      if (!passed) continue;
+      Node copy;
+      set(copy, &Node::op_type, std::string("Identity"));
+      copy.input = {output.name};
+      std::string name = output.name + "_out";
+      while (!taken.insert(name).second) name += "_";
+      copy.output = {name};
+      g.node.push_back(std::move(copy));
+      note("the input {} is given as output {} through an Identity", quoted(output.name),
+           quoted(name));
+      set(output, &model::ValueInfo::name, name);
+    }
+  }
+
+  void give_defaults(Node& node) {
+    const Signature* found = signature(node);
+    if (found == nullptr) return;
+    std::vector<std::string_view> given;
+    for (const AttrDecl& declared : found->attributes) {
+      if (node.find(declared.name) != nullptr || !declared.fallback) continue;
+      Attribute a;
+      set(a, &Attribute::name, declared.name);
+      set(a, &Attribute::type, static_cast<model::AttributeType>(declared.type));
+      if (!fill(a, *declared.fallback)) continue;
+      node.attribute.push_back(std::move(a));
+      given.push_back(declared.name);
+    }
+    if (!given.empty()) note("{} states its defaults: {}", called(node), fmt::join(given, ", "));
+  }
+
+  static bool fill(Attribute& a, const AttrValue& value) {
+    if (const auto* i = std::get_if<int64_t>(&value)) {
+      set(a, &Attribute::i, *i);
+    } else if (const auto* f = std::get_if<float>(&value)) {
+      set(a, &Attribute::f, *f);
+    } else if (const auto* s = std::get_if<std::string>(&value)) {
+      set(a, &Attribute::s, *s);
+    } else if (const auto* ints = std::get_if<std::vector<int64_t>>(&value)) {
+      a.ints = *ints;
+    } else if (const auto* floats = std::get_if<std::vector<float>>(&value)) {
+      a.floats = *floats;
+    } else if (const auto* strings = std::get_if<std::vector<std::string>>(&value)) {
+      a.strings = *strings;
+    } else if (const auto* tensor = std::get_if<Tensor>(&value)) {
+      a.t = model::from_tensor(*tensor);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  static bool is_identifier(std::string_view name) {
+    const auto letter = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    };
+    return !name.empty() && letter(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) {
+      return letter(c) || (c >= '0' && c <= '9');
+    });
+  }
+  // As close to the name as a C identifier that is not taken can be.
+  static std::string identifier(const std::string& name, std::set<std::string>& taken) {
+    std::string made;
+    for (const char c : name) made += is_identifier(std::string("_") + c) ? c : '_';
+    if (!is_identifier(made)) made = "_" + made;
+    const std::string stem = made;
+    for (size_t i = 2; !taken.insert(made).second; ++i) made = fmt::format("{}_{}", stem, i);
+    return made;
+  }
+  // Names that are identifiers stay, so others must not become them.
+  void reserve(const Graph& g) {
+    const auto look = [&](const std::string& name) {
+      if (is_identifier(name)) values_.insert(name);
+    };
+    for (const model::ValueInfo& input : g.input) look(input.name);
+    for (const model::TensorData& init : g.initializer) look(init.name);
+    for (const Node& node : g.node) {
+      for (const std::string& output : node.output) look(output);
+      for (const Attribute& a : node.attribute) {
+        if (a.g) reserve(*a.g);
+        for (const Graph& inner : a.graphs) reserve(inner);
+      }
+    }
+  }
+
+  // Names of values are one space for a graph and all within it.
+  void name_values(Graph& g, std::map<std::string, std::string, std::less<>> renamed) {
+    const auto rename = [&](std::string& name) {
+      if (const auto at = renamed.find(name); at != renamed.end()) name = at->second;
+    };
+    const auto define = [&](const std::string& name) {
+      if (name.empty() || renamed.contains(name)) return;
+      const std::string made = is_identifier(name) ? name : identifier(name, values_);
+      if (made != name) note("the value {} is now {}", quoted(name), quoted(made));
+      renamed.insert_or_assign(name, made);
+    };
+    std::set<std::string> graph_names;
+    if (!is_identifier(g.name)) set(g, &Graph::name, identifier(g.name, graph_names));
+    for (const model::ValueInfo& input : g.input) define(input.name);
+    for (const model::TensorData& init : g.initializer) define(init.name);
+    for (const model::SparseTensorData& init : g.sparse_initializer) {
+      if (init.values) define(init.values->name);
+    }
+    for (const Node& node : g.node) {
+      for (const std::string& output : node.output) define(output);
+    }
+    for (auto* list : {&g.input, &g.output, &g.value_info}) {
+      for (model::ValueInfo& info : *list) rename(info.name);
+    }
+    for (model::TensorData& init : g.initializer) rename(init.name);
+    for (model::SparseTensorData& init : g.sparse_initializer) {
+      if (init.values) rename(init.values->name);
+    }
+    for (model::TensorAnnotation& a : g.quantization_annotation) {
+      rename(a.tensor_name);
+      for (model::StringEntry& entry : a.quant_parameter_tensor_names) rename(entry.value);
+    }
+    for (Node& node : g.node) {
+      for (std::string& input : node.input) rename(input);
+      for (std::string& output : node.output) rename(output);
+      for (model::NodeDeviceConfiguration& c : node.device_configurations) {
+        for (model::ShardingSpec& spec : c.sharding_spec) rename(spec.tensor_name);
+      }
+      each_subgraph(node, [&](Graph& inner) { name_values(inner, renamed); });
+    }
+  }
+
+  void name_nodes(Graph& g) {
+    std::set<std::string> taken, seen;
+    for (const Node& node : g.node) {
+      if (is_identifier(node.name)) taken.insert(node.name);
+    }
+    for (Node& node : g.node) {
+      each_subgraph(node, [&](Graph& inner) { name_nodes(inner); });
+      if (node.name.empty()) continue;
+      const bool first = seen.insert(node.name).second;
+      if (first && is_identifier(node.name)) continue;
+      const std::string made = identifier(node.name, taken);
+      if (made != node.name) note("the node {} is now {}", quoted(node.name), quoted(made));
+      set(node, &Node::name, made);
+    }
+  }
+
+  model::Model& model_;
+  std::vector<std::string>& journal_;
+  Opsets opsets_;
+  std::set<std::string> values_;
+};
+
+}  // namespace
+
+model::Model with_sorted_nodes(model::Model model) {
+  std::vector<std::string> ignored;
+  Fixer fixer(model, ignored);
+  if (model.graph) fixer.sort_all(*model.graph);
+  return model;
+}
+
+Result<Fixed> fix(const model::Model& model, const FixOptions& options) {
+  Fixed fixed;
+  size_t calls = 0;
+  SDX_ASSIGN(fixed.model, inline_functions(model, options.most_nodes, &calls));
+  if (calls > 0) fixed.journal.push_back(fmt::format("{} calls of functions are inlined", calls));
+  Fixer fixer(fixed.model, fixed.journal);
+  if (fixed.model.graph) fixer.graph(*fixed.model.graph, true);
+  if (fixed.model.training_info.empty()) fixer.names();
+  return fixed;
+}
+
+}  // namespace sdx::check

@@ -1,0 +1,34 @@
+// Repairs of a model that change no answer: what a profile asks for and an exporter left undone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/model.h"
+
+namespace sdx::check {
+
+struct Fixed {
+  model::Model model;
+  std::vector<std::string> journal;  // what was done, a sentence each
+};
+
+struct FixOptions {
+  size_t most_nodes = size_t{4} << 20;  // after inlining: nested functions can grow exponentially
+};
+
+// Functions are inlined, nodes sorted, dead nodes and initializers removed, outputs that nobody
+// reads left out where they are optional, inputs kept apart from outputs by Identity, attributes
+// given their defaults, and names made C identifiers, each once. Inputs and outputs keep their
+// order; their names change only if they are no identifiers.
+Result<Fixed> fix(const model::Model& model, const FixOptions& options = {});
+
+// The model with the nodes of every graph in topological order; as it is where there is a cycle.
+model::Model with_sorted_nodes(model::Model model);
+
+// The model without functions: every call replaced by the body of what it calls.
+Result<model::Model> inline_functions(const model::Model& model, size_t most_nodes,
+                                      size_t* calls = nullptr);
+
+}  // namespace sdx::check
