@@ -4,6 +4,7 @@
 #include <pybind11/stl.h>
 
 #include "program.h"
+#include "sardonyx/sardonyx.h"
 
 namespace sdx::python {
 namespace {
@@ -40,11 +41,14 @@ PYBIND11_MODULE(_sardonyx, m) {
       if (thrown) std::rethrow_exception(thrown);
     } catch (const Failure& failure) {
       raise(failure.error);
+    } catch (const sardonyx::Error& error) {
+      raise({error.code(), error.message(), error.where(), error.help()});
     }
   });
   bind_model(m);
   bind_ops(m);
   bind_session(m);
+  bind_builder(m);
   m.def("program", &run_program, "Runs the command line; returns its exit code.");
   m.def("dtype_number", [](const py::dtype& dtype) { return static_cast<int>(dtype_of(dtype)); });
 }

@@ -13,6 +13,7 @@ struct Loaded {
 
 CompileOptions options_from(const py::dict& given);
 
+void bind_builder(py::module_& m);
 void bind_model(py::module_& m);
 void bind_ops(py::module_& m);
 void bind_session(py::module_& m);

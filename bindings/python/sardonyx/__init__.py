@@ -20,6 +20,7 @@ from ._errors import (
     OnnxRuntimeError,
     Terminated,
 )
+from ._builder import Graph, Wire
 from ._model import Explanation, Fact, Finding, Model, Report, check, explain, infer, load
 from ._session import (
     ExecutionMode,

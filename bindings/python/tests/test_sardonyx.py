@@ -3,6 +3,7 @@
 
 import ast
 import contextlib
+import inspect
 import io
 import multiprocessing
 import os
@@ -346,6 +347,51 @@ class Models(unittest.TestCase):
         node = helper.make_node("Add", ["a", "b"], ["c"])
         c, = sardonyx.backend.run_node(node, [np.float32([1, 2]), np.float32([3, 4])])
         np.testing.assert_array_equal(c, [4, 6])
+
+
+class Builder(unittest.TestCase):
+    def test_operators_come_from_their_declarations(self):
+        from sardonyx import ops
+
+        self.assertIn("a + b", ops.add.__doc__)
+        self.assertIn("axis", inspect.signature(ops.softmax).parameters)
+        self.assertIn("conv", dir(ops))
+
+    def test_builds_checks_and_runs(self):
+        from sardonyx import ops
+
+        g = ort.Graph("swish")
+        x = g.parameter("x", "f32", ["N", 3])
+        w = g.constant("w", np.full((3, 3), 0.5, np.float32))
+        g.result("y", x @ w * 2.0 + ops.sigmoid(x))
+        self.assertEqual(x.shape, ["N", 3])
+        y, = g.compile().run(None, {"x": np.zeros((1, 3), np.float32)})
+        np.testing.assert_array_equal(y, np.full((1, 3), 0.5))
+        self.assertIn("<svg", g._repr_svg_())
+        self.assertIn("Sigmoid", str(g))
+
+    def test_errors_name_the_line(self):
+        from sardonyx import ops
+
+        g = ort.Graph()
+        a, b = g.parameter("a", "f32", [2, 3]), g.parameter("b", np.float32, [4, 5])
+        with self.assertRaises(ort.Error) as raised:
+            ops.add(a, b)
+        self.assertIn("test_sardonyx.py", str(raised.exception))
+        with self.assertRaises(ort.InvalidArgument):
+            g.node("Softmax", [a], axle=1)
+
+    def test_subgraphs(self):
+        from sardonyx import ops
+
+        g = ort.Graph()
+        x, c = g.parameter("x", "f32", [2]), g.parameter("c", "bool", [])
+        y, = ops.if_(c, lambda: ops.neg(x), lambda: ops.abs(x))
+        g.result("y", y)
+        session = g.compile()
+        one = np.float32([1, -2])
+        np.testing.assert_array_equal(session.run(None, {"x": one, "c": np.array(True)})[0], [-1, 2])
+        np.testing.assert_array_equal(session.run(None, {"x": one, "c": np.array(False)})[0], [1, 2])
 
 
 if __name__ == "__main__":
