@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,11 @@ namespace sdx::cli {
 // for wrongly.
 inline constexpr int kOk = 0, kWrong = 1, kUnreadable = 2;
 
-// --threads, --isa, --optimize, --numerics.
+// --threads, --isa, --optimize, --numerics, --arena-limit, --plans.
 struct EngineFlags {
   int threads = 0;
+  size_t arena_limit = 0, plans = 8;
+  std::optional<uint64_t> order;  // set by commands that have --order
   std::string isa = "native", optimize = "on", numerics = "standard";
   void add_to(CLI::App& app);
   Result<CompileOptions> options() const;

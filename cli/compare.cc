@@ -70,7 +70,8 @@ Result<Run> run_with(const Loaded& loaded, const typed::Graph& graph, bool optim
   options.optimize = optimize;
   options.reference = reference;
   SDX_ASSIGN(run.compiled, compile(graph, options));
-  SDX_ASSIGN(run.outputs, run::Session(run.compiled).run(loaded.inputs, &run.recorder));
+  SDX_ASSIGN(run.outputs,
+             run::Session(run.compiled).run(loaded.inputs, {.observer = &run.recorder}));
   return run;
 }
 
@@ -104,7 +105,7 @@ std::string first_difference(const Value& a, const Value& b) {
 Tensor value_of(const Run& run, const Loaded& loaded, const Recorder::Wire& wire) {
   Recorder one;
   one.wanted = &wire;
-  (void)run::Session(run.compiled).run(loaded.inputs, &one).ok();
+  (void)run::Session(run.compiled).run(loaded.inputs, {.observer = &one}).ok();
   return one.value;
 }
 

@@ -125,12 +125,30 @@ Result<Bindings> InputFlags::bindings(const model::Model& model) const {
   return bindings;
 }
 
+std::set<std::string> InputFlags::overridden(const model::Model& model) const {
+  std::set<std::string> names;
+  for (const std::string& text : files) {
+    for (size_t at = text.rfind('='); at != std::string::npos && at > 0;
+         at = text.rfind('=', at - 1)) {
+      const std::string name = text.substr(0, at);
+      const auto& initializers = model.graph->initializer;
+      const bool held = std::any_of(initializers.begin(), initializers.end(),
+                                    [&](const auto& init) { return init.name == name; });
+      if (held && declared(model, name) != nullptr) names.insert(name);
+      if (declared(model, name) != nullptr) break;
+    }
+  }
+  return names;
+}
+
 Result<std::vector<Value>> InputFlags::values(const model::Model& model, const typed::Graph& graph,
-                                              std::vector<std::string>* assumed) const {
+                                              std::vector<std::string>* assumed,
+                                              size_t step) const {
   std::vector<std::string> names;
   for (const typed::Outlet source : graph.inputs())
     names.push_back(graph.node(source.node).use.name);
   std::map<std::string, Value> given;
+  std::map<std::string, size_t> seen;
   for (const std::string& text : files) {
     // A name may contain '=', a path may too: the longest name that is an input wins.
     SDX_ASSIGN(auto pair, split(text, "NAME=FILE"));
@@ -141,12 +159,9 @@ Result<std::vector<Value>> InputFlags::values(const model::Model& model, const t
     }
     const auto& [name, path] = pair;
     if (std::find(names.begin(), names.end(), name) == names.end()) {
-      if (declared(model, name) != nullptr) {
-        return fail("SDX-C0035", "input \"{}\" has its value in the model, as an initializer",
-                    name);
-      }
       return not_among("SDX-C0036", "the model has no input", name, names);
     }
+    if (seen[name]++ > step) continue;
     SDX_ASSIGN(given[name], read_input(*declared(model, name), path));
   }
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,10 +26,13 @@ struct InputFlags {
   void add_to(CLI::App& app);
   // --set, with names that the model's inputs use.
   Result<Bindings> bindings(const model::Model& model) const;
+  // Inputs that --input gives and the model has an initializer for.
+  std::set<std::string> overridden(const model::Model& model) const;
   // One value per input of `graph`, in its order. Sizes still open when drawing become 1; `assumed`
-  // lists them.
+  // lists them. Of several files for one input, step i takes the i-th, later steps the last.
   Result<std::vector<Value>> values(const model::Model& model, const typed::Graph& graph,
-                                    std::vector<std::string>* assumed = nullptr) const;
+                                    std::vector<std::string>* assumed = nullptr,
+                                    size_t step = 0) const;
 };
 
 Result<Value> random_value(const std::string& name, const Fact& fact, uint64_t seed);

@@ -20,6 +20,11 @@ void EngineFlags::add_to(CLI::App& app) {
       ->check(CLI::IsMember({"on", "off"}));
   app.add_option("--numerics", numerics, "strict: no rewrite that changes bits")
       ->check(CLI::IsMember({"standard", "strict"}));
+  app.add_option("--arena-limit", arena_limit,
+                 "most bytes of working memory; 0: as much as the machine has");
+  app.add_option("--plans", plans, "plans to keep for different shapes")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
 }
 
 Result<CompileOptions> EngineFlags::options() const {
@@ -27,6 +32,9 @@ Result<CompileOptions> EngineFlags::options() const {
   options.threads = threads;
   options.optimize = optimize == "on";
   options.strict = numerics == "strict";
+  options.most_plans = plans;
+  options.order = order;
+  if (arena_limit != 0) options.most_arena_bytes = arena_limit;
   if (isa != "native") {
     options.isa = isa == "avx512" ? Isa::avx512 : isa == "avx2" ? Isa::avx2 : Isa::portable;
     if (!isa_available(options.isa)) return fail("SDX-C0001", "this machine has no {}", isa);

@@ -76,7 +76,8 @@ std::string summary(const std::string& name, const Value& value) {
 }
 
 Status write_outputs(const model::Model& model, const std::vector<Value>& values,
-                     const std::string& folder) {
+                     const std::string& folder, const std::vector<bool>& chosen) {
+  const auto left_out = [&](size_t i) { return !chosen.empty() && !chosen[i]; };
   std::error_code error;
   fs::path target = fs::path(folder).lexically_normal();
   if (!target.has_filename()) target = target.parent_path();  // "dir/" is "dir"
@@ -98,6 +99,7 @@ Status write_outputs(const model::Model& model, const std::vector<Value>& values
   }
   const auto file = [](size_t i) { return fmt::format("output_{}.pb", i); };
   for (size_t i = 0; i < values.size(); ++i) {
+    if (left_out(i)) continue;
     const model::ValueInfo& info = model.graph->output[i];
     SDX_TRY(model::write_value_file(values[i], type_of(info), (staging.path / file(i)).string(),
                                     info.name));
@@ -109,6 +111,7 @@ Status write_outputs(const model::Model& model, const std::vector<Value>& values
     return ok();
   }
   for (size_t i = 0; i < values.size(); ++i) {
+    if (left_out(i)) continue;
     fs::rename(staging.path / file(i), target / file(i), error);
     if (error) return io_error(target / file(i), error);
   }

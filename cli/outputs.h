@@ -12,8 +12,9 @@ namespace sdx::cli {
 std::string summary(const std::string& name, const Value& value);
 
 // Writes output_0.pb, output_1.pb ... into `folder`, all of them or none. A folder that exists
-// keeps its other files, but not output files of an earlier run with more outputs.
+// keeps its other files, but not output files of an earlier run with more outputs. With `chosen`,
+// one entry per output, only those that are true are written, under their numbers.
 Status write_outputs(const model::Model& model, const std::vector<Value>& values,
-                     const std::string& folder);
+                     const std::string& folder, const std::vector<bool>& chosen = {});
 
 }  // namespace sdx::cli

@@ -95,7 +95,7 @@ Status profile(const Flags& flags) {
   Timer timer;
   for (int run = -1; run < flags.runs; ++run) {  // the first warms caches and is not counted
     if (run == 0) timer.events.clear();
-    const auto outputs = session.run(loaded.inputs, &timer);
+    const auto outputs = session.run(loaded.inputs, {.observer = &timer});
     if (!outputs) return Error(outputs.error()).in(flags.model);
   }
   std::vector<Row> rows = rows_of(*session.plan());

@@ -1,34 +1,147 @@
 // sardonyx run: a model's outputs for given inputs, as files, as digests or as a line each.
+#include <algorithm>
 #include <cstdio>
 
 #include "api/digest.h"
+#include "listing.h"
 #include "load.h"
+#include "order.h"
 #include "outputs.h"
+#include "run/trace.h"
+#include "words.h"
 
 namespace sdx::cli {
 namespace {
 
 struct Flags {
-  std::string model, output_dir;
+  std::string model, output_dir, order;
   EngineFlags engine;
   InputFlags inputs;
-  bool digest = false;
+  std::vector<std::string> outputs, states;
+  size_t steps = 1;
+  double time_limit = 0;
+  int64_t loop_limit = run::kMostIterations;
+  bool digest = false, trace = false;
 };
 
-Status run(const Flags& flags) {
-  SDX_ASSIGN(const Loaded loaded, load(flags.model, flags.engine, flags.inputs));
-  run::Session session(loaded.compiled);
-  Result<std::vector<Value>> outputs = session.run(loaded.inputs);
-  if (!outputs) return std::move(outputs).error().in(flags.model);
-  if (!flags.output_dir.empty()) SDX_TRY(write_outputs(*loaded.model, *outputs, flags.output_dir));
-  for (size_t i = 0; i < outputs->size(); ++i) {
-    const std::string& name = loaded.model->graph->output[i].name;
+// An output that is an input of the next step, by position.
+using State = std::pair<size_t, size_t>;
+
+std::vector<std::string> output_names(const typed::Graph& graph) {
+  std::vector<std::string> names;
+  for (const typed::Output& output : graph.outputs()) names.push_back(output.name);
+  return names;
+}
+
+Result<size_t> find(const std::vector<std::string>& names, const std::string& name,
+                    const char* what) {
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (at == names.end()) return not_among("SDX-C0036", what, name, names);
+  return size_t(at - names.begin());
+}
+
+Result<std::vector<State>> states_of(const Flags& flags, const typed::Graph& graph) {
+  std::vector<std::string> inputs;
+  for (const typed::Outlet source : graph.inputs())
+    inputs.push_back(graph.node(source.node).use.name);
+  std::vector<State> states;
+  for (const std::string& text : flags.states) {
+    const size_t at = text.rfind('=');
+    if (at == std::string::npos) return fail("SDX-C0030", "\"{}\" is not of the form OUT=IN", text);
+    SDX_ASSIGN(const size_t output,
+               find(output_names(graph), text.substr(0, at), "the model has no output"));
+    SDX_ASSIGN(const size_t input, find(inputs, text.substr(at + 1), "the model has no input"));
+    states.emplace_back(output, input);
+  }
+  return states;
+}
+
+// Which outputs to compute: those asked for, and the states.
+Result<std::vector<bool>> wanted(const Flags& flags, const typed::Graph& graph,
+                                 const std::vector<State>& states, std::vector<bool>& shown) {
+  const auto names = output_names(graph);
+  shown.assign(names.size(), flags.outputs.empty());
+  for (const std::string& name : flags.outputs) {
+    SDX_ASSIGN(const size_t i, find(names, name, "the model has no output"));
+    shown[i] = true;
+  }
+  std::vector<bool> all = shown;
+  for (const auto& [output, input] : states) all[output] = true;
+  return all;
+}
+
+// Names of the model's tensors, found by the label that typing gave to each node.
+run::Trace::Name tensor_names(const model::Model& model) {
+  auto outputs = std::make_shared<std::map<std::string, std::vector<std::string>>>();
+  each_node(model, [&](const model::Node& node) {
+    std::string label = node.name;
+    for (const std::string& name : node.output) {
+      if (label.empty()) label = name;
+    }
+    outputs->emplace(label, node.output);
+  });
+  return [outputs](const typed::Node& node, size_t slot) -> std::string {
+    if (node.origin.empty()) return "";
+    const auto at = outputs->find(node.origin.back());
+    return at != outputs->end() && slot < at->second.size() ? at->second[slot] : "";
+  };
+}
+
+Status show(const Flags& flags, const typed::Graph& graph, const std::vector<Value>& outputs,
+            const std::vector<bool>& shown, const model::Model& model, size_t step) {
+  if (!flags.output_dir.empty()) {
+    const std::string folder =
+        flags.steps == 1 ? flags.output_dir : fmt::format("{}/step_{}", flags.output_dir, step);
+    SDX_TRY(write_outputs(model, outputs, folder, shown));
+  }
+  if (flags.steps > 1 && (flags.digest || flags.output_dir.empty()))
+    std::printf("step %zu\n", step);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!shown[i]) continue;
+    const std::string& name = graph.outputs()[i].name;
     if (flags.digest) {
-      for (const DigestLine& line : digest(name, (*outputs)[i]))
+      for (const DigestLine& line : digest(name, outputs[i]))
         std::printf("%s\n", line.text().c_str());
     } else if (flags.output_dir.empty()) {
-      std::printf("%s\n", summary(name, (*outputs)[i]).c_str());
+      std::printf("%s\n", summary(name, outputs[i]).c_str());
     }
+  }
+  return ok();
+}
+
+Status run(const Flags& flags) {
+  EngineFlags engine = flags.engine;
+  if (!flags.order.empty()) {
+    SDX_ASSIGN(const RandomOrders orders, read_orders(flags.order));
+    engine.order = orders.seed;
+  }
+  SDX_ASSIGN(const Loaded loaded, load(flags.model, engine, flags.inputs));
+  const typed::Graph& graph = loaded.compiled->graph();
+  SDX_ASSIGN(const std::vector<State> states, states_of(flags, graph));
+  std::vector<bool> shown;
+  SDX_ASSIGN(const std::vector<bool> needed, wanted(flags, graph, states, shown));
+  run::Trace trace([](const std::string& line) { std::printf("%s\n", line.c_str()); },
+                   tensor_names(*loaded.model));
+  run::RunOptions options;
+  options.most_iterations = flags.loop_limit;
+  if (flags.trace) options.observer = &trace;
+  if (!flags.outputs.empty()) options.wanted = &needed;
+  if (flags.time_limit > 0) {
+    using Clock = run::RunOptions::Clock;
+    options.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                          std::chrono::duration<double>(flags.time_limit));
+  }
+  run::Session session(loaded.compiled);
+  std::vector<Value> inputs = loaded.inputs, outputs;
+  for (size_t step = 0; step < flags.steps; ++step) {
+    if (step > 0) {
+      SDX_ASSIGN(inputs, flags.inputs.values(*loaded.model, graph, nullptr, step));
+      for (const auto& [output, input] : states) inputs[input] = outputs[output];
+    }
+    Result<std::vector<Value>> made = session.run(inputs, options);
+    if (!made) return std::move(made).error().in(flags.model);
+    outputs = *std::move(made);
+    SDX_TRY(show(flags, graph, outputs, shown, *loaded.model, step));
   }
   return ok();
 }
@@ -43,6 +156,20 @@ Command run_command(CLI::App& program) {
   app->add_option("--output-dir", flags->output_dir,
                   "write output_0.pb, output_1.pb ... here, all or none");
   app->add_flag("--digest", flags->digest, "print NAME TYPE SHAPE SHA-256 of every output");
+  app->add_option("--outputs", flags->outputs, "compute only these outputs: NAME,NAME")
+      ->delimiter(',');
+  app->add_option("--state", flags->states, "OUT=IN: this output is that input of the next step")
+      ->take_all();
+  app->add_option("--steps", flags->steps,
+                  "runs one after another; of several files that --input "
+                  "gives to one input, each step takes the next")
+      ->check(CLI::PositiveNumber);
+  app->add_flag("--trace", flags->trace,
+                "print when tensors become defined and nodes become executable and execute");
+  app->add_option("--order", flags->order,
+                  "random:SEED executes the nodes in a valid order drawn with the seed");
+  app->add_option("--time-limit", flags->time_limit, "seconds after which the run is ended");
+  app->add_option("--loop-limit", flags->loop_limit, "iterations after which a Loop is ended");
   flags->engine.add_to(*app);
   return {app, [flags] {
             const Status status = run(*flags);

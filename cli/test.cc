@@ -15,6 +15,7 @@
 #include "listing.h"
 #include "model/tensor.h"
 #include "ops/list.h"
+#include "order.h"
 
 namespace sdx::cli {
 namespace {
@@ -24,7 +25,7 @@ namespace fs = std::filesystem;
 struct Flags {
   std::vector<std::string> folders;
   EngineFlags engine;
-  std::string expected;
+  std::string expected, order;
   bool quiet = false, list_missing = false, facts = false, digest = false;
 };
 
@@ -105,10 +106,14 @@ Status run_data_set(const model::Model& model, const run::Compiled& compiled, ru
   return ok();
 }
 
+// With fewer nodes there is no choice worth the name.
+bool in_orders(const model::Model& model) { return model.graph->node.size() > 2; }
+
 // Compiles once for all data sets. A declared shape that the first set's file contradicts gives way
 // to the file's, as in the official runner, which does not look at declared shapes.
 Status run_test(const fs::path& folder, std::shared_ptr<const model::Model> model,
-                const CompileOptions& options, bool facts, Sha256* digests) {
+                const CompileOptions& options, bool facts, Sha256* digests,
+                const RandomOrders& orders) {
   Tolerance tolerance;
   if (folder.filename().string().find("densenet121") != std::string::npos)
     tolerance.relative = 2e-3;  // the official bound
@@ -126,6 +131,8 @@ Status run_test(const fs::path& folder, std::shared_ptr<const model::Model> mode
         session.emplace(compiled);
       }
       SDX_TRY(run_data_set(*model, *compiled, *session, set, inputs, tolerance, digests));
+      if (orders.count > 0 && in_orders(*model))
+        SDX_TRY(orders_agree(model, inputs, options, orders));
       return facts ? facts_hold(model, inputs) : ok();
     };
     if (Status status = once(); !status)
@@ -221,6 +228,13 @@ int test(const Flags& flags) {
   for (const std::string& folder : flags.folders) collect(folder, tests);
   if (tests.empty())
     return report(fail("SDX-C0017", "no tests there: a test is a folder with a model.onnx"));
+  RandomOrders orders{0, 0};
+  if (!flags.order.empty()) {
+    const Result<RandomOrders> read = read_orders(flags.order);
+    if (!read) return report(read.error());
+    orders = *read;
+  }
+  size_t shuffled = 0;
   const Progress progress(tests.size());
   size_t passed = 0, failed = 0, expected_failures = 0, unexpected_passes = 0;
   std::map<std::string, size_t> missing;
@@ -231,7 +245,9 @@ int test(const Flags& flags) {
     const auto once = [&]() -> Status {
       SDX_ASSIGN(const auto model, model::read_file((tests[i] / "model.onnx").string()));
       for (const std::string& op : missing_operators(*model)) ++missing[op];
-      return run_test(tests[i], model, *options, flags.facts, flags.digest ? &digests : nullptr);
+      shuffled += model->graph && in_orders(*model) ? 1 : 0;
+      return run_test(tests[i], model, *options, flags.facts, flags.digest ? &digests : nullptr,
+                      orders);
     };
     const Status status = once();
     ++(status ? passed : failed);
@@ -263,6 +279,10 @@ int test(const Flags& flags) {
                 flags.expected.c_str(), unexpected_passes);
   }
   if (flags.digest) std::printf("%s\n", digests.hex().c_str());
+  if (orders.count > 0) {
+    std::printf("%zu models of more than two nodes ran in %zu random orders each\n", shuffled,
+                orders.count);
+  }
   std::printf("%zu passed, %zu failed\n", passed, failed);
   return failed == expected_failures && unexpected_passes == 0 ? kOk : kWrong;
 }
@@ -281,6 +301,9 @@ Command test_command(CLI::App& program) {
   app->add_option("--expect-failures", flags->expected,
                   "a file of lines \"test_name reason\": exactly these may fail, and must")
       ->check(CLI::ExistingFile);
+  app->add_option("--order", flags->order,
+                  "random:SEED,COUNT: also run models of more than two nodes in COUNT random valid "
+                  "orders; the outputs must be equal byte by byte");
   app->add_flag("--facts", flags->facts,
                 "also run node by node: what was inferred of every wire must hold");
   app->add_flag("--digest", flags->digest,

@@ -235,4 +235,33 @@ echo 'test_good no reason' >> "$work/list"
 expect 1 'PASS test_good' "$sardonyx" test "$work/suite" --expect-failures "$work/list"
 expect 2 'no tests' "$sardonyx" test "$work/new"
 
+# run: order, trace, state, defaults, chosen outputs, limits.
+digest() { "$sardonyx" run "$@" --digest 2>/dev/null; }
+lengths=("$data/run/lengths.onnx" --random 3 --set B=2 --set L=5)
+same "$(digest "${lengths[@]}" --order random:7)" "$(digest "${lengths[@]}")" "another order"
+same "$(digest "${lengths[@]}" --outputs mean)" "$(digest "${lengths[@]}" | grep ^mean)" "one output"
+expect 2 "SDX-C0044" "$sardonyx" run "${lengths[@]}" --order backwards
+expect 2 "SDX-C0036" "$sardonyx" run "${lengths[@]}" --outputs nothing
+expect 0 "executable  y" "$sardonyx" run "${lengths[@]}" --trace --optimize off
+expect 2 "SDX-R0020" "$sardonyx" run "${lengths[@]}" --arena-limit 64
+npy '<f4' '(1,)' '\x00\x00\x40\x40' > "$work/three.npy"
+npy '<f4' '(3,)' '\x00\x00\x80\x3f\x00\x00\x80\x3f\x00\x00\x80\x3f' > "$work/ones.npy"
+npy '<f4' '(3,)' '\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00' > "$work/zeros.npy"
+npy '<f4' '(1,)' '\x00\x00\x00\x00' > "$work/zero.npy"
+state=("$data/run/state.onnx" --state sum_out=sum_in --state count_out=count_in --steps 3
+  --input "sum_in=$work/zeros.npy" --input "count_in=$work/zero.npy")
+expect 0 "sum_out f32[3] = 2 2 2" "$sardonyx" run "${state[@]}" --input "x=$work/ones.npy" \
+  --input "x=$work/zeros.npy" --input "x=$work/ones.npy"
+expect 0 "step 2" "$sardonyx" run "${state[@]}" --input "x=$work/ones.npy"
+defaults=("$data/run/defaults.onnx" --random 1 --set N=2)
+gain4=$(digest "${defaults[@]}") gain9=$(digest "${defaults[@]}" --input "gain=$work/three.npy")
+if [ "$gain4" = "$gain9" ] || [ -z "$gain9" ]; then
+  echo "FAIL: an initializer was not overridden"
+  failed=1
+fi
+npy '<i8' '()' '\xff\xff\xff\xff\xff\xff\xff\x7f' > "$work/many.npy"
+forever=("$data/run/forever.onnx" --random 1 --input "times=$work/many.npy")
+expect 2 "SDX-R0031" "$sardonyx" run "${forever[@]}" --time-limit 0.05
+expect 2 "SDX-R0610" "$sardonyx" run "${forever[@]}" --loop-limit 100
+
 exit $failed

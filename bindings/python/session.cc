@@ -138,8 +138,14 @@ class Session {
         }
       }
     }
-    if (!options.is_none() && py::cast<const Stop&>(py::object(options.attr("_stop"))).asked) {
-      throw Failure{fail("SDX-R0030", "the run was asked to stop before it began")};
+    run::RunOptions run_options;
+    std::vector<bool> chosen(outputs_.size(), false);
+    for (const size_t i : wanted) chosen[i] = true;
+    if (!names.is_none()) run_options.wanted = &chosen;
+    py::object stop;
+    if (!options.is_none()) {
+      stop = options.attr("_stop");
+      run_options.stop = &py::cast<const Stop&>(stop).asked;
     }
     std::vector<Value> arguments(inputs_.size());
     take(feed, arguments);
@@ -151,10 +157,11 @@ class Session {
       idle_.pop_back();
     }
     Profile profile(started_);
+    if (profiling) run_options.observer = &profile;
     Result<std::vector<Value>> values = [&] {
       const py::gil_scoped_release unlocked;
       const DefaultFloating floating;
-      return session->run(arguments, profiling ? &profile : nullptr);
+      return session->run(arguments, run_options);
     }();
     arena_bytes_ = session->arena_bytes();
     idle_.push_back(std::move(session));

@@ -10,6 +10,8 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -226,6 +228,18 @@ struct Options {
   bool optimize = true;   // changes speed, never a bit
   bool strict = false;    // no rewrite of the published list of those that change bits
   std::map<std::string, int64_t> set = {};  // sizes for named dimensions
+  size_t plans = 8;                         // kept at a time, for different shapes of the inputs
+  size_t arena_bytes = 0;  // the most working memory that a run may take; 0: the machine's memory
+};
+
+// What one run is allowed and asked to do.
+struct RunOptions {
+  std::vector<std::string> outputs = {};  // only these are computed, in this order; empty: all
+  // The run ends with SDX-R0030 soon after *stop is true, and with SDX-R0031 soon after the time
+  // limit: before its next operator, in subgraphs too. The session can be used again.
+  const std::atomic<bool>* stop = nullptr;
+  std::optional<std::chrono::nanoseconds> time_limit = std::nullopt;
+  int64_t loop_limit = 1'000'000'000;  // iterations of one Loop; more give SDX-R0610
 };
 
 using NamedValue = std::pair<std::string_view, Value>;
@@ -256,11 +270,23 @@ class Session {
   const std::vector<Port>& inputs() const;
   const std::vector<Port>& outputs() const;
 
-  Outputs run(std::span<const NamedValue> inputs) { return try_run(inputs).value(); }
-  Outputs run(std::initializer_list<NamedValue> inputs) {
-    return run(std::span(inputs.begin(), inputs.size()));
+  // An input whose value the model holds as an initializer may be given too: its value then takes
+  // the place of the model's. The first run with other such inputs compiles the model for them.
+  Outputs run(std::span<const NamedValue> inputs, const RunOptions& options = {}) {
+    return try_run(inputs, options).value();
   }
-  Expected<Outputs> try_run(std::span<const NamedValue> inputs);
+  Outputs run(std::initializer_list<NamedValue> inputs, const RunOptions& options = {}) {
+    return run(std::span(inputs.begin(), inputs.size()), options);
+  }
+  Expected<Outputs> try_run(std::span<const NamedValue> inputs, const RunOptions& options = {});
+
+  // From now on each run's `output` is the value of `input` in the next one, unless that run is
+  // given another: the state of decoders and of audio models.
+  void keep(std::string_view output, std::string_view input);
+  // What is kept for an input, and a value to go on from. Nothing is kept before the first run.
+  std::optional<Value> state(std::string_view input) const;
+  void set_state(std::string_view input, Value value);
+  void forget_state();
 
   // Tensors in the order of inputs() and outputs(). Results go into the tensors given, whose types
   // and shapes must be right. With static shapes nothing is allocated after the first run with

@@ -5,12 +5,15 @@
 #include "fact/fact.h"
 #include "sardonyx/sardonyx.h"
 
-namespace sdx::run {
-class Compiled;
-}
-namespace sdx::model {
+namespace sdx {
+struct CompileOptions;
+namespace model {
 struct Model;
 }
+namespace run {
+class Compiled;
+}
+}  // namespace sdx
 
 namespace sardonyx {
 
@@ -28,7 +31,10 @@ struct __attribute__((visibility("hidden"))) Bridge {
   static Outputs outputs(std::shared_ptr<const std::vector<std::string>> names,
                          const std::vector<sdx::Value>& values);
 
-  static Session session(std::shared_ptr<const sdx::run::Compiled> compiled);
+  // With `model` and how it was compiled, initializers may be overridden.
+  static Session session(std::shared_ptr<const sdx::run::Compiled> compiled,
+                         std::shared_ptr<const sdx::model::Model> model = nullptr,
+                         const sdx::CompileOptions* options = nullptr);
   static Model model(std::shared_ptr<const sdx::model::Model> model);
   static Model model(std::shared_ptr<const Model::State> state) {
     Model model;

@@ -1,10 +1,17 @@
 #include "api/engine.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
-#include "rewrite/rewrite.h"
+#include "kernel/isa_scope.h"
 
 namespace sdx {
+
+size_t physical_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? size_t(pages) * size_t(size) : SIZE_MAX;
+}
 
 Result<typed::Graph> type(std::shared_ptr<const model::Model> model, const CompileOptions& options,
                           std::map<std::string, typed::Outlet>* wires) {
@@ -12,6 +19,7 @@ Result<typed::Graph> type(std::shared_ptr<const model::Model> model, const Compi
   infer::Options typing;
   typing.set = options.set;
   typing.wires = wires;
+  typing.overridden = options.overridden;
   Result<typed::Graph> graph = infer::type_model(std::move(model), typing);
   if (graph) return graph;
   Error error = std::move(graph).error();
@@ -31,22 +39,19 @@ Result<std::shared_ptr<const run::Compiled>> compile(std::shared_ptr<const model
 
 Result<std::shared_ptr<const run::Compiled>> compile(const typed::Graph& graph,
                                                      const CompileOptions& options) {
-  force_isa(options.isa);
+  const IsaScope isa(options.isa);
   auto pool = std::make_shared<Pool>(options.threads);
-  const plan::Options planning{.isa = options.isa,
-                               .threads = pool->threads(),
-                               .fuse = options.optimize,
-                               .reference = options.reference};
-  typed::Graph ready = graph.without_dead();
-  if (!options.strict) {
-    SDX_ASSIGN(ready, rewrite::to_standard_numerics(ready));
-  }
-  if (options.optimize) {
-    SDX_ASSIGN(ready, rewrite::optimize(ready));
-  }
-  auto compiled = std::make_shared<run::Compiled>(std::move(ready), planning, std::move(pool));
-  SDX_TRY(compiled->prepare());
-  return std::shared_ptr<const run::Compiled>(std::move(compiled));
+  run::Settings settings;
+  settings.plan.isa = options.isa;
+  settings.plan.threads = pool->threads();
+  settings.plan.fuse = options.optimize;
+  settings.plan.reference = options.reference;
+  settings.plan.order = options.order;
+  settings.rewrites.optimize = options.optimize;
+  settings.rewrites.strict = options.strict;
+  settings.most_plans = std::max<size_t>(options.most_plans, 1);
+  settings.most_arena_bytes = options.most_arena_bytes;
+  return run::Compiled::make(graph, settings, std::move(pool));
 }
 
 }  // namespace sdx

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 
 #include "infer/typing.h"
@@ -10,13 +12,21 @@
 
 namespace sdx {
 
+// Bytes of this machine's memory.
+size_t physical_memory();
+
 struct CompileOptions {
   int threads = 0;         // 0: the CPUs this process may use
-  Isa isa = best_isa();    // of the whole process from then on; no bit depends on it
+  Isa isa = best_isa();    // no bit depends on it
   bool optimize = true;    // rewrites; they keep every bit
   bool strict = false;     // --numerics strict: no rewrite that changes bits
   bool reference = false;  // run every operator's reference body
   Bindings set;            // sizes for symbolic dimensions
+  // Inputs that have an initializer of their name and shall be given at each run all the same.
+  std::set<std::string> overridden;
+  std::optional<uint64_t> order;  // steps in an order drawn with this seed; no bit depends on it
+  size_t most_plans = 8;          // for different shapes, kept at a time
+  size_t most_arena_bytes = physical_memory();
 };
 
 // The typed graph of a model, before optimisation. `wires` is filled with the names of its main

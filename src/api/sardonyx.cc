@@ -1,5 +1,6 @@
 // The public model and session, over the engine.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "api/bridge.h"
@@ -88,56 +89,146 @@ struct Model::State {
 };
 
 struct Session::State {
-  explicit State(std::shared_ptr<const sdx::run::Compiled> made)
-      : compiled(made), session(std::move(made)) {
-    std::vector<std::string> output_names;
-    const sdx::typed::Graph& graph = compiled->graph();
-    for (const sdx::typed::Outlet source : graph.inputs()) {
-      inputs.push_back(Bridge::port(graph.node(source.node).use.name, graph.fact(source)));
+  // One compiled form of the model: with its initializers, or with some of them as inputs.
+  struct Form {
+    explicit Form(std::shared_ptr<const sdx::run::Compiled> made)
+        : compiled(made), session(std::move(made)) {
+      std::vector<std::string> output_names;
+      const sdx::typed::Graph& graph = compiled->graph();
+      for (const sdx::typed::Outlet source : graph.inputs()) {
+        inputs.push_back(Bridge::port(graph.node(source.node).use.name, graph.fact(source)));
+      }
+      for (const sdx::typed::Output& output : graph.outputs()) {
+        outputs.push_back(Bridge::port(output.name, graph.fact(output.outlet)));
+        output_names.push_back(output.name);
+      }
+      names = std::make_shared<const std::vector<std::string>>(std::move(output_names));
     }
-    for (const sdx::typed::Output& output : graph.outputs()) {
-      outputs.push_back(Bridge::port(output.name, graph.fact(output.outlet)));
-      output_names.push_back(output.name);
-    }
-    names = std::make_shared<const std::vector<std::string>>(std::move(output_names));
-  }
 
-  sdx::Result<std::vector<sdx::Value>> arguments(std::span<const NamedValue> given) const;
+    std::shared_ptr<const sdx::run::Compiled> compiled;
+    sdx::run::Session session;
+    std::vector<Port> inputs, outputs;
+    std::shared_ptr<const std::vector<std::string>> names;
+  };
+
+  explicit State(std::shared_ptr<const sdx::run::Compiled> made) : main(std::move(made)) {}
+
+  sdx::Result<Form*> form_for(std::span<const NamedValue> given);
+  sdx::Result<std::vector<sdx::Value>> arguments(const Form& form,
+                                                 std::span<const NamedValue> given) const;
+  sdx::Result<std::vector<bool>> wanted(const Form& form,
+                                        const std::vector<std::string>& outputs) const;
+  sdx::Result<Outputs> run(std::span<const NamedValue> given, const RunOptions& options);
   sdx::Status run_into(std::span<const Tensor> in, std::span<Tensor> out);
 
-  std::shared_ptr<const sdx::run::Compiled> compiled;
-  sdx::run::Session session;
-  std::vector<Port> inputs, outputs;
-  std::shared_ptr<const std::vector<std::string>> names;
+  Form main;
+  std::shared_ptr<const sdx::model::Model> model;  // for other forms; none: there are none
+  sdx::CompileOptions options;
+  std::map<std::set<std::string>, std::unique_ptr<Form>> forms;  // by the initializers given
+  std::vector<std::pair<std::string, std::string>> kept;         // output, input
+  std::map<std::string, sdx::Value, std::less<>> state;          // by input
   // What run_into was last given, as the engine takes it: made anew only where a type, shape or
   // address changes.
   std::vector<sdx::Value> bound_inputs;
   std::vector<sdx::Tensor> bound_outputs;
 };
 
+// The form whose inputs are the model's and those initializers that are given.
+sdx::Result<Session::State::Form*> Session::State::form_for(std::span<const NamedValue> given) {
+  std::set<std::string> overridden;
+  for (const auto& [name, value] : given) {
+    const auto named = [&, wanted = name](const auto& port) { return port.name == wanted; };
+    if (std::any_of(main.inputs.begin(), main.inputs.end(), named)) continue;
+    if (model == nullptr ||
+        std::none_of(model->graph->input.begin(), model->graph->input.end(), named)) {
+      return sdx::fail("SDX-A0002", "the model has no input \"{}\"; it takes {}", name,
+                       listed(main.inputs));
+    }
+    overridden.emplace(name);
+  }
+  if (overridden.empty()) return &main;
+  std::unique_ptr<Form>& form = forms[overridden];
+  if (form == nullptr) {
+    sdx::CompileOptions other = options;
+    other.overridden = overridden;
+    SDX_ASSIGN(auto compiled, sdx::compile(model, other));
+    form = std::make_unique<Form>(std::move(compiled));
+  }
+  return form.get();
+}
+
 // One value per input, in the model's order.
 sdx::Result<std::vector<sdx::Value>> Session::State::arguments(
-    std::span<const NamedValue> given) const {
+    const Form& form, std::span<const NamedValue> given) const {
+  const std::vector<Port>& inputs = form.inputs;
   std::vector<sdx::Value> values(inputs.size());
   std::vector<bool> filled(inputs.size());
   for (const auto& [name, value] : given) {
     const auto named = [&, wanted = name](const Port& port) { return port.name == wanted; };
-    const auto at = std::find_if(inputs.begin(), inputs.end(), named);
-    if (at == inputs.end()) {
-      return sdx::fail("SDX-A0002", "the model has no input \"{}\"; it takes {}", name,
-                       listed(inputs));
-    }
-    const auto i = static_cast<size_t>(at - inputs.begin());
+    const auto i =
+        static_cast<size_t>(std::find_if(inputs.begin(), inputs.end(), named) - inputs.begin());
     values[i] = Bridge::in(value);
     filled[i] = true;
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!filled[i]) {
+    if (filled[i]) continue;
+    const auto held = state.find(inputs[i].name);
+    if (held == state.end()) {
       return sdx::fail("SDX-A0003", "no value for input \"{}\"; the model takes {}", inputs[i].name,
                        listed(inputs));
     }
+    values[i] = held->second;
   }
   return values;
+}
+
+// The outputs to compute: those asked for, and those that are kept.
+sdx::Result<std::vector<bool>> Session::State::wanted(
+    const Form& form, const std::vector<std::string>& outputs) const {
+  std::vector<bool> wanted(form.names->size(), false);
+  const auto want = [&](const std::string& name) {
+    const auto at = std::find(form.names->begin(), form.names->end(), name);
+    if (at == form.names->end()) return false;
+    wanted[static_cast<size_t>(at - form.names->begin())] = true;
+    return true;
+  };
+  for (const std::string& name : outputs) {
+    if (!want(name))
+      return sdx::fail("SDX-A0005", "the model has no output \"{}\"; it gives {}", name,
+                       listed(form.outputs));
+  }
+  for (const auto& [output, input] : kept) (void)want(output);
+  return wanted;
+}
+
+sdx::Result<Outputs> Session::State::run(std::span<const NamedValue> given,
+                                         const RunOptions& options) {
+  SDX_ASSIGN(Form * form, form_for(given));
+  SDX_ASSIGN(const std::vector<sdx::Value> values, arguments(*form, given));
+  sdx::run::RunOptions engine;
+  engine.stop = options.stop;
+  engine.most_iterations = options.loop_limit;
+  if (options.time_limit)
+    engine.deadline = sdx::run::RunOptions::Clock::now() + *options.time_limit;
+  std::vector<bool> mask;
+  if (!options.outputs.empty()) {
+    SDX_ASSIGN(mask, wanted(*form, options.outputs));
+    engine.wanted = &mask;
+  }
+  SDX_ASSIGN(const std::vector<sdx::Value> results, form->session.run(values, engine));
+  const auto result = [&](const std::string& name) -> const sdx::Value& {
+    const auto at = std::find(form->names->begin(), form->names->end(), name);
+    return results[static_cast<size_t>(at - form->names->begin())];
+  };
+  // The caller may write into what it gets, so the state is a copy.
+  for (const auto& [output, input] : kept) {
+    const sdx::Value& value = result(output);
+    state[input] = value.is_tensor() ? sdx::Value(value.tensor().copy()) : value;
+  }
+  if (options.outputs.empty()) return Bridge::outputs(form->names, results);
+  std::vector<sdx::Value> chosen;
+  for (const std::string& name : options.outputs) chosen.push_back(result(name));
+  return Bridge::outputs(std::make_shared<const std::vector<std::string>>(options.outputs), chosen);
 }
 
 sdx::Status Session::State::run_into(std::span<const Tensor> in, std::span<Tensor> out) {
@@ -151,15 +242,20 @@ sdx::Status Session::State::run_into(std::span<const Tensor> in, std::span<Tenso
   for (size_t i = 0; i < out.size(); ++i) {
     if (!same(bound_outputs[i], out[i])) bound_outputs[i] = Bridge::in(out[i]);
   }
-  return session.run_into(bound_inputs, bound_outputs);
+  return main.session.run_into(bound_inputs, bound_outputs);
 }
 
 Model Bridge::model(std::shared_ptr<const sdx::model::Model> model) {
   return Bridge::model(std::make_shared<const Model::State>(std::move(model)));
 }
 
-Session Bridge::session(std::shared_ptr<const sdx::run::Compiled> compiled) {
-  return Session(std::make_unique<Session::State>(std::move(compiled)));
+Session Bridge::session(std::shared_ptr<const sdx::run::Compiled> compiled,
+                        std::shared_ptr<const sdx::model::Model> model,
+                        const sdx::CompileOptions* options) {
+  auto state = std::make_unique<Session::State>(std::move(compiled));
+  state->model = std::move(model);
+  if (options != nullptr) state->options = *options;
+  return Session(std::move(state));
 }
 
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -167,20 +263,53 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
-const std::vector<Port>& Session::inputs() const { return state_->inputs; }
-const std::vector<Port>& Session::outputs() const { return state_->outputs; }
-size_t Session::arena_bytes() const { return state_->session.arena_bytes(); }
-int Session::threads() const { return state_->compiled->pool().threads(); }
-Session Session::another() const { return Bridge::session(state_->compiled); }
+const std::vector<Port>& Session::inputs() const { return state_->main.inputs; }
+const std::vector<Port>& Session::outputs() const { return state_->main.outputs; }
+size_t Session::arena_bytes() const { return state_->main.session.arena_bytes(); }
+int Session::threads() const { return state_->main.compiled->pool().threads(); }
 
-Expected<Outputs> Session::try_run(std::span<const NamedValue> inputs) {
-  const DefaultFloating floating;
-  const auto values = state_->arguments(inputs);
-  if (!values) return Bridge::error(values.error());
-  const auto results = state_->session.run(*values);
-  if (!results) return Bridge::error(results.error());
-  return Bridge::outputs(state_->names, *results);
+Session Session::another() const {
+  Session other = Bridge::session(state_->main.compiled, state_->model, &state_->options);
+  other.state_->kept = state_->kept;
+  return other;
 }
+
+Expected<Outputs> Session::try_run(std::span<const NamedValue> inputs, const RunOptions& options) {
+  const DefaultFloating floating;
+  auto results = state_->run(inputs, options);
+  if (!results) return Bridge::error(results.error());
+  return *std::move(results);
+}
+
+void Session::keep(std::string_view output, std::string_view input) {
+  const auto named = [](std::string_view name) {
+    return [name](const Port& port) { return port.name == name; };
+  };
+  const std::vector<Port>&ins = inputs(), &outs = this->outputs();
+  if (std::none_of(outs.begin(), outs.end(), named(output))) {
+    throw Bridge::error(sdx::fail("SDX-A0005", "the model has no output \"{}\"; it gives {}",
+                                  output, listed(outs)));
+  }
+  if (std::none_of(ins.begin(), ins.end(), named(input))) {
+    throw Bridge::error(
+        sdx::fail("SDX-A0002", "the model has no input \"{}\"; it takes {}", input, listed(ins)));
+  }
+  state_->kept.emplace_back(output, input);
+}
+
+std::optional<Value> Session::state(std::string_view input) const {
+  const auto at = state_->state.find(input);
+  if (at == state_->state.end()) return std::nullopt;
+  return Bridge::out(at->second.is_tensor() ? sdx::Value(at->second.tensor().copy()) : at->second);
+}
+
+void Session::set_state(std::string_view input, Value value) {
+  const sdx::Value given = Bridge::in(value);
+  state_->state.insert_or_assign(std::string(input),
+                                 given.is_tensor() ? sdx::Value(given.tensor().copy()) : given);
+}
+
+void Session::forget_state() { state_->state.clear(); }
 
 std::optional<Error> Session::try_run_into(std::span<const Tensor> inputs,
                                            std::span<Tensor> outputs) {
@@ -232,6 +361,8 @@ Expected<Session> Model::try_compile(const Options& options) const {
   engine.optimize = options.optimize;
   engine.strict = options.strict;
   engine.set = {options.set.begin(), options.set.end()};
+  engine.most_plans = options.plans;
+  if (options.arena_bytes != 0) engine.most_arena_bytes = options.arena_bytes;
   if (options.isa != Isa::native) {
     engine.isa = options.isa == Isa::avx512 ? sdx::Isa::avx512
                  : options.isa == Isa::avx2 ? sdx::Isa::avx2
@@ -243,7 +374,7 @@ Expected<Session> Model::try_compile(const Options& options) const {
   }
   auto compiled = sdx::compile(state_->model, engine);
   if (!compiled) return Bridge::error(compiled.error());
-  return Bridge::session(*std::move(compiled));
+  return Bridge::session(*std::move(compiled), state_->model, &engine);
 }
 
 }  // namespace sardonyx

@@ -8,12 +8,13 @@
 #include "infer/names.h"
 #include "model/tensor.h"
 #include "ops/list.h"
-#include "typed/eval.h"
+#include "typed/body.h"
 
 namespace sdx::infer {
 namespace {
 
 using typed::Graph;
+using typed::GraphBody;
 using typed::Outlet;
 
 constexpr std::string_view kTraining = "ai.onnx.preview.training";
@@ -43,6 +44,7 @@ class Typer {
     }
     for (const model::SparseTensorData& init : body.sparse_initializer) {
       const std::string& name = init.values ? init.values->name : std::string();
+      if (scope.wires.contains(name)) continue;
       Result<Tensor> tensor = model::to_dense(init);
       if (!tensor)
         return std::move(tensor).error().in(
@@ -85,6 +87,14 @@ class Typer {
     return at->second;
   }
 
+  // The node's name, or that of its first output: what people find it by.
+  static const std::string& label(const model::Node& node) {
+    if (!node.name.empty()) return node.name;
+    const auto named = std::find_if(node.output.begin(), node.output.end(),
+                                    [](const std::string& name) { return !name.empty(); });
+    return named == node.output.end() ? node.name : *named;
+  }
+
   Status add(const std::vector<model::Node>& list, size_t at, Scope& scope) {
     const model::Node& node = list[at];
     if (graph_.size() > options_.most_nodes) {
@@ -122,7 +132,8 @@ class Typer {
     }
     for (const model::Attribute& attribute : node.attribute) {
       if (attribute.g) {
-        use.attrs.emplace(attribute.name, body_source(*attribute.g, captured, scope));
+        use.attrs.emplace(attribute.name,
+                          body_source(*attribute.g, captured, scope, attribute.name));
         continue;
       }
       SDX_ASSIGN(std::optional<AttrValue> value, attribute_value(attribute, scope.arguments));
@@ -130,7 +141,7 @@ class Typer {
     }
     for (const std::string& name : node.output) use.wanted.push_back(!name.empty());
     SDX_ASSIGN(const std::vector<Outlet> outputs,
-               graph_.add(std::move(use), std::move(inputs), {node.name}));
+               graph_.add(std::move(use), std::move(inputs), {label(node)}));
     for (size_t i = 0; i < node.output.size(); ++i) {
       if (!node.output[i].empty()) scope.wires[node.output[i]] = outputs[i];
     }
@@ -270,30 +281,11 @@ class Typer {
 
   std::shared_ptr<const BodySource> body_source(const model::Graph& body,
                                                 std::vector<std::string> captured,
-                                                const Scope& scope);
+                                                const Scope& scope, const std::string& attribute);
 
   std::shared_ptr<const model::Model> model_;
   const Options& options_;
   Graph& graph_;
-};
-
-class TypedBody final : public Body {
- public:
-  explicit TypedBody(Graph graph) : graph_(std::move(graph)) {
-    for (const Outlet input : graph_.inputs()) inputs_.push_back(graph_.fact(input));
-    for (const typed::Output& output : graph_.outputs())
-      outputs_.push_back(graph_.fact(output.outlet));
-  }
-  const Facts& inputs() const override { return inputs_; }
-  const Facts& outputs() const override { return outputs_; }
-  Result<std::vector<Value>> run(std::span<const Value> inputs, Pool& pool,
-                                 Isa isa) const override {
-    return typed::eval(graph_, inputs, {.pool = &pool, .reference = false, .isa = isa});
-  }
-
- private:
-  Graph graph_;
-  Facts inputs_, outputs_;
 };
 
 // A subgraph of the model, waiting for the facts of its inputs. Owns what its typing needs: a plan
@@ -301,14 +293,16 @@ class TypedBody final : public Body {
 class ModelBody final : public BodySource {
  public:
   ModelBody(std::shared_ptr<const model::Model> model, const model::Graph& graph,
-            std::vector<std::string> captured, const Scope& scope, const Options& options)
+            std::vector<std::string> captured, const Scope& scope, const Options& options,
+            std::string place)
       : model_(std::move(model)),
         graph_(graph),
         captured_(std::move(captured)),
         opsets_(*scope.opsets),
         options_(options),
         path_(scope.path),
-        calls_(scope.calls) {
+        calls_(scope.calls),
+        place_(std::move(place)) {
     if (scope.arguments != nullptr) arguments_ = *scope.arguments;
   }
   size_t inputs() const override { return graph_.input.size(); }
@@ -321,7 +315,7 @@ class ModelBody final : public BodySource {
                   graph_.input.size(), formal.size());
     }
     Graph typed;
-    typed.name = graph_.name;
+    typed.name = fmt::format("{}@{}", graph_.name, place_);
     Scope scope;
     scope.opsets = &opsets_;
     scope.arguments = &arguments_;
@@ -347,7 +341,7 @@ class ModelBody final : public BodySource {
       }
       typed.output(output.name, at->second);
     }
-    return std::shared_ptr<const Body>(std::make_shared<TypedBody>(std::move(typed)));
+    return std::shared_ptr<const Body>(std::make_shared<GraphBody>(std::move(typed)));
   }
 
  private:
@@ -359,12 +353,19 @@ class ModelBody final : public BodySource {
   AttrMap arguments_;
   std::string path_;
   std::vector<const model::Function*> calls_;
+  std::string place_;
 };
 
 std::shared_ptr<const BodySource> Typer::body_source(const model::Graph& body,
                                                      std::vector<std::string> captured,
-                                                     const Scope& scope) {
-  return std::make_shared<ModelBody>(model_, body, std::move(captured), scope, options_);
+                                                     const Scope& scope,
+                                                     const std::string& attribute) {
+  // Names of sizes of the body must differ from those of the graphs around it, and of other bodies:
+  // its name says where it stands.
+  const size_t at = graph_.name.rfind('@');
+  const std::string outer = at == std::string::npos ? "" : graph_.name.substr(at + 1);
+  const std::string place = fmt::format("{}{}{}.", outer, graph_.size(), attribute.front());
+  return std::make_shared<ModelBody>(model_, body, std::move(captured), scope, options_, place);
 }
 
 Fact bound(Fact fact, const Bindings& bindings) {
@@ -428,7 +429,8 @@ Result<Graph> type_model(std::shared_ptr<const model::Model> model, const Option
     if (init.values) initialized.insert(init.values->name);
   }
   for (const model::ValueInfo& input : main.input) {
-    if (initialized.contains(input.name)) continue;  // an input with a default: the default
+    // An input with a default: the default, unless the caller gives a value.
+    if (initialized.contains(input.name) && !options.overridden.contains(input.name)) continue;
     const Fact fact =
         input.type ? fact_of(*input.type, input.name) : Fact::tensor(DType::undefined);
     scope.wires[input.name] = graph.source(input.name, bound(fact, options.set));

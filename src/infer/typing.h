@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "model/model.h"
@@ -12,7 +13,9 @@
 namespace sdx::infer {
 
 struct Options {
-  Bindings set;                 // sizes for symbolic dimensions of the inputs
+  Bindings set;  // sizes for symbolic dimensions of the inputs
+  // Inputs whose initializer is only a default that the caller replaces at each run.
+  std::set<std::string> overridden;
   size_t most_nodes = 1 << 22;  // after inlining: nested functions can grow exponentially
   std::map<std::string, typed::Outlet>* wires =
       nullptr;  // filled with the main graph's names, for people

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "kernel/isa_scope.h"
+
 namespace sdx {
 namespace {
 
@@ -34,9 +36,17 @@ std::atomic<Isa>& chosen() {
   return isa;
 }
 
+// The level of the innermost IsaScope of this thread; -1 outside of one.
+thread_local int scoped = -1;
+
 }  // namespace
 
-Isa best_isa() { return chosen().load(std::memory_order_relaxed); }
+IsaScope::IsaScope(Isa isa) : before_(scoped) { scoped = static_cast<int>(isa); }
+IsaScope::~IsaScope() { scoped = before_; }
+
+Isa best_isa() {
+  return scoped >= 0 ? static_cast<Isa>(scoped) : chosen().load(std::memory_order_relaxed);
+}
 bool isa_available(Isa isa) { return isa <= detect(); }
 void force_isa(Isa isa) { chosen() = isa <= detect() ? isa : detect(); }
 

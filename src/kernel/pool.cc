@@ -1,5 +1,6 @@
 #include "kernel/pool.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -9,6 +10,8 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "kernel/isa_scope.h"
 
 namespace sdx {
 namespace {
@@ -32,10 +35,36 @@ int allowed_cpus() {
 // The index of the thread whose loop body is running here; -1 outside of loops.
 thread_local int inside_loop = -1;
 
-}  // namespace
+// How many forks lie between the first process and this one. A child has none of its parent's
+// workers.
+std::atomic<int> forks{0};
 
-struct Pool::State {
-  int threads = 1;
+int count_forks() {
+  static const int registered =
+      pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+  (void)registered;
+  return forks.load(std::memory_order_relaxed);
+}
+
+// The threads of one pool in one process.
+struct Crew {
+  using Fn = void (*)(void*, size_t, size_t, int);
+
+  explicit Crew(int count) : threads(count), forks_before(count_forks()) {
+    for (int i = 1; i < threads; ++i) workers.emplace_back([this, i] { serve(i); });
+  }
+  ~Crew() {
+    stop = true;
+    {
+      const std::lock_guard lock(mutex);
+      round.fetch_add(1, std::memory_order_release);
+    }
+    wake.notify_all();
+    for (std::thread& worker : workers) worker.join();
+  }
+
+  const int threads;
+  const int forks_before;
   std::vector<std::thread> workers;
   std::mutex mutex;
   std::condition_variable wake;
@@ -47,6 +76,7 @@ struct Pool::State {
   // The loop of this round.
   Fn fn = nullptr;
   void* body = nullptr;
+  Isa isa = Isa::portable;
   size_t n = 0, chunk = 1;
   std::atomic<size_t> next{0};
 
@@ -68,33 +98,45 @@ struct Pool::State {
       }
       seen = round.load(std::memory_order_acquire);
       if (stop) return;
+      const IsaScope scope(isa);
       work(thread);
       running.fetch_sub(1, std::memory_order_release);
     }
   }
 };
 
-Pool::Pool(int threads) : state_(std::make_unique<State>()) {
-  state_->threads = threads > 0 ? threads : allowed_cpus();
-  for (int i = 1; i < state_->threads; ++i) {
-    state_->workers.emplace_back([this, i] { state_->serve(i); });
-  }
+}  // namespace
+
+struct Pool::State {
+  const int threads;
+  std::atomic<Crew*> crew;
+};
+
+Pool::Pool(int threads) : state_(new State{threads > 0 ? threads : allowed_cpus(), nullptr}) {
+  state_->crew = new Crew(state_->threads);
 }
 
 Pool::~Pool() {
-  state_->stop = true;
-  {
-    std::lock_guard lock(state_->mutex);
-    state_->round.fetch_add(1, std::memory_order_release);
-  }
-  state_->wake.notify_all();
-  for (std::thread& worker : state_->workers) worker.join();
+  // After a fork the workers are the parent's: there is nobody to join, and what they share is left
+  // as it is.
+  Crew* crew = state_->crew;
+  if (crew->forks_before == forks.load(std::memory_order_relaxed)) delete crew;
 }
 
 int Pool::threads() const { return state_->threads; }
 
 void Pool::run(size_t n, size_t grain, Fn fn, void* body) {
-  State& s = *state_;
+  Crew* crew = state_->crew.load(std::memory_order_acquire);
+  if (crew->forks_before != forks.load(std::memory_order_relaxed)) {
+    // This process is a child of the one that hired them: a new crew, once.
+    auto* fresh = new Crew(state_->threads);
+    if (state_->crew.compare_exchange_strong(crew, fresh)) {
+      crew = fresh;
+    } else {
+      delete fresh;
+    }
+  }
+  Crew& s = *crew;
   grain = std::max<size_t>(grain, 1);
   if (n == 0) return;
   if (s.threads == 1 || n <= grain || inside_loop >= 0 ||
@@ -104,6 +146,7 @@ void Pool::run(size_t n, size_t grain, Fn fn, void* body) {
   }
   s.fn = fn;
   s.body = body;
+  s.isa = best_isa();
   s.n = n;
   // A few chunks per thread even out cores of unequal speed.
   const size_t even = (n + size_t(s.threads) * 4 - 1) / (size_t(s.threads) * 4);

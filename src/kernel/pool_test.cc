@@ -1,11 +1,15 @@
 #include "kernel/pool.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <numeric>
 #include <vector>
+
+#include "kernel/isa_scope.h"
 
 namespace sdx {
 
@@ -22,6 +26,30 @@ TEST(Pool, covers_every_index_once) {
       EXPECT_TRUE(std::all_of(hits.begin(), hits.end(), [](int h) { return h == 1; }));
     }
   }
+}
+
+TEST(Pool, a_forked_child_gets_workers_of_its_own) {
+  Pool pool(3);
+  const auto sum = [&] {
+    std::atomic<size_t> total{0};
+    pool.parallel(1000, 1, [&](size_t begin, size_t end, int) { total += end - begin; });
+    return total.load();
+  };
+  ASSERT_EQ(sum(), 1000U);
+  const pid_t child = fork();
+  if (child == 0) _exit(sum() == 1000 && sum() == 1000 ? 0 : 1);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(sum(), 1000U);
+}
+
+TEST(Pool, workers_follow_the_callers_instruction_set) {
+  Pool pool(3);
+  const IsaScope scope(Isa::portable);
+  std::atomic<int> others{0};
+  pool.parallel(1000, 1, [&](size_t, size_t, int) { others += best_isa() != Isa::portable; });
+  EXPECT_EQ(others, 0);
 }
 
 TEST(Pool, nested_loops_run_in_place) {

@@ -16,13 +16,17 @@ bool concrete(const Fact& fact) {
 }
 
 // The first kernel that fits. A late step chooses when it runs.
-void choose_kernel(Step& step, const typed::Graph& graph, const Options& options, Pool& pool) {
+void choose_kernel(Step& step, const typed::Graph& graph, const Options& options, Pool& pool,
+                   Packs* packs) {
   const typed::Node& node = graph.node(step.node);
   Facts in;
   for (const typed::Outlet input : node.inputs) in.push_back(graph.fact(input));
   const bool known = std::all_of(in.begin(), in.end(), concrete) &&
                      std::all_of(node.outputs.begin(), node.outputs.end(), concrete);
   step.late = !known || node.op().whole_values;
+  for (const auto& [name, value] : node.use.attrs) {
+    step.has_bodies |= std::holds_alternative<std::shared_ptr<const BodySource>>(value);
+  }
   // Strings own heap memory: an arena cannot hold them.
   for (const Fact& fact : node.outputs) step.late |= fact.type == DType::string;
   if (step.late || options.reference) return;
@@ -32,8 +36,11 @@ void choose_kernel(Step& step, const typed::Graph& graph, const Options& options
     step.kernel = &kernel;
     step.scratch_bytes = kernel.scratch(node.resolved.get(), call);
     if (kernel.pack != nullptr) {
-      step.packed = kernel.pack(node.resolved.get(), call, pool);
-      for (size_t i = 0; i < in.size(); ++i) {
+      bool made = true;
+      step.packed = packs != nullptr
+                        ? packs->get(kernel, node.use, node.resolved.get(), call, pool, made)
+                        : kernel.pack(node.resolved.get(), call, pool);
+      for (size_t i = 0; made && i < in.size(); ++i) {
         if ((kernel.packs >> i) & 1u && in[i].value != nullptr)
           release_pages(in[i].value->raw(), in[i].value->bytes());
       }
@@ -81,6 +88,37 @@ std::vector<uint32_t> execution_order(const typed::Graph& graph) {
   }
   for (const typed::Output& output : graph.outputs()) {
     if (graph.node(output.outlet.node).kind == typed::Node::Kind::op) schedule(output.outlet.node);
+  }
+  return order;
+}
+
+// A valid order drawn with `seed`: again and again one of the nodes whose inputs are there.
+std::vector<uint32_t> random_order(const typed::Graph& graph, uint64_t seed) {
+  const auto users = graph.successors();
+  std::vector<size_t> missing(graph.size(), 0);
+  std::vector<uint32_t> ready, order;
+  for (uint32_t id = 0; id < graph.size(); ++id) {
+    if (graph.node(id).kind != typed::Node::Kind::op) continue;
+    for (const typed::Outlet input : graph.node(id).inputs) {
+      missing[id] +=
+          input.present() && graph.node(input.node).kind == typed::Node::Kind::op ? 1 : 0;
+    }
+    if (missing[id] == 0) ready.push_back(id);
+  }
+  while (!ready.empty()) {
+    // splitmix64
+    uint64_t z = (seed += 0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    std::swap(ready[(z ^ z >> 31) % ready.size()], ready.back());
+    const uint32_t id = ready.back();
+    ready.pop_back();
+    order.push_back(id);
+    for (const auto& readers : users[id]) {
+      for (const uint32_t reader : readers) {
+        if (--missing[reader] == 0) ready.push_back(reader);
+      }
+    }
   }
   return order;
 }
@@ -164,14 +202,15 @@ void forget_packed(Plan& plan) {
 
 }  // namespace
 
-Result<Plan> make_plan(typed::Graph graph, const Options& options, Pool& pool) {
+Result<Plan> make_plan(typed::Graph graph, const Options& options, Pool& pool, Packs* packs) {
   Plan plan;
   plan.graph = std::move(graph);
   plan.options = options;
-  for (const uint32_t id : execution_order(plan.graph)) {
+  for (const uint32_t id :
+       options.order ? random_order(plan.graph, *options.order) : execution_order(plan.graph)) {
     Step step;
     step.node = id;
-    choose_kernel(step, plan.graph, options, pool);
+    choose_kernel(step, plan.graph, options, pool, packs);
     plan.steps.push_back(std::move(step));
   }
   if (options.fuse && !options.reference) fuse_programs(plan);

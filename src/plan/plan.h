@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "op/epilogue.h"
+#include "plan/packs.h"
 #include "typed/graph.h"
 
 namespace sdx::plan {
@@ -16,6 +18,8 @@ struct Options {
   int threads = 1;
   bool fuse = true;        // element-wise programs into products
   bool reference = false;  // the reference body of every operator instead of kernels
+  // Steps in an order drawn with this seed among all valid ones; memory is then laid out for it.
+  std::optional<uint64_t> order = {};
 };
 
 // Where a wire's bytes are while the plan runs.
@@ -47,6 +51,7 @@ struct Step {
   std::shared_ptr<const Fusion> fused;  // what the step gives is then this node's output
   bool late =
       false;  // shapes known only when its inputs are: typed, given memory and run in one go
+  bool has_bodies = false;  // holds subgraphs, which stay as the plan typed them
 };
 
 struct Plan {
@@ -63,12 +68,29 @@ struct Plan {
   Options options;
 };
 
-// `graph` should have concrete shapes wherever they do not depend on data.
-Result<Plan> make_plan(typed::Graph graph, const Options& options, Pool& pool);
+// `graph` should have concrete shapes wherever they do not depend on data. Packed weights are
+// shared through `packs` if there are other plans of the same weights.
+Result<Plan> make_plan(typed::Graph graph, const Options& options, Pool& pool,
+                       Packs* packs = nullptr);
+
+// What stands for the rank of input i, and for its sizes, where the graph does not even know the
+// rank.
+std::string rank_symbol(size_t input);
+std::string size_symbol(size_t input, size_t axis);
+// What stands for a size of an input that is an expression of sizes that no input has.
+std::string expression_symbol(const Dim& dim);
+
+// Which rewrites a graph goes through before it is planned.
+struct Rewrites {
+  bool optimize = true;  // those that keep every bit
+  bool strict = false;   // none of those that do not
+};
+Result<typed::Graph> rewritten(const typed::Graph& graph, const Rewrites& rewrites);
 
 // The graph with its inputs' symbols bound: every node made again on the concrete facts, shape
-// arithmetic folded away.
-Result<typed::Graph> specialize(const typed::Graph& graph, const Bindings& bindings);
+// arithmetic folded away, and the branch taken in the place of each If whose condition is known.
+Result<typed::Graph> specialize(const typed::Graph& graph, const Bindings& bindings,
+                                const Rewrites& rewrites);
 
 // "step 3: conv1 (Conv, kernel im2col) -> arena+4096 f32[1,64,112,112]" and so on.
 std::string to_text(const Plan& plan);

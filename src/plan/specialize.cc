@@ -1,36 +1,129 @@
+#include "ops/list.h"
 #include "plan/plan.h"
+#include "rewrite/rewrite.h"
+#include "typed/body.h"
 
 namespace sdx::plan {
 
 using typed::Graph;
 using typed::Outlet;
 
-Result<Graph> specialize(const Graph& graph, const Bindings& bindings) {
-  Graph concrete;
-  concrete.name = graph.name;
-  std::vector<std::vector<Outlet>> moved(graph.size());
-  for (uint32_t id = 0; id < graph.size(); ++id) {
-    const typed::Node& node = graph.node(id);
-    if (node.kind == typed::Node::Kind::source) {
-      Fact fact = node.outputs[0];
-      if (fact.shape) {
-        for (Dim& dim : *fact.shape) dim = dim.bind(bindings);
+std::string rank_symbol(size_t input) { return fmt::format("?input{}.rank", input); }
+std::string size_symbol(size_t input, size_t axis) {
+  return fmt::format("?input{}.{}", input, axis);
+}
+
+std::string expression_symbol(const Dim& dim) { return "=" + dim.text(); }
+
+Result<Graph> rewritten(const Graph& graph, const Rewrites& rewrites) {
+  Graph ready = graph.without_dead();
+  if (!rewrites.strict) {
+    SDX_ASSIGN(ready, rewrite::to_standard_numerics(ready));
+  }
+  if (rewrites.optimize) {
+    SDX_ASSIGN(ready, rewrite::optimize(ready));
+  }
+  return ready;
+}
+
+namespace {
+
+using Wires = std::vector<std::vector<Outlet>>;  // by node and slot: where it is now
+
+class Specializer {
+ public:
+  Specializer(const Bindings& bindings, const Rewrites& rewrites)
+      : bindings_(bindings), rewrites_(rewrites) {}
+
+  // Makes the nodes of `from` again; `wires` has its sources' places.
+  Status copy(const Graph& from, Wires& wires) {
+    for (uint32_t id = 0; id < from.size(); ++id) {
+      const typed::Node& node = from.node(id);
+      if (node.kind == typed::Node::Kind::source) continue;
+      if (node.kind == typed::Node::Kind::constant) {
+        wires[id] = {made.constant(*node.outputs[0].value, node.use.name)};
+        continue;
       }
-      moved[id] = {concrete.source(node.use.name, std::move(fact))};
-    } else if (node.kind == typed::Node::Kind::constant) {
-      moved[id] = {concrete.constant(*node.outputs[0].value, node.use.name)};
-    } else {
       std::vector<Outlet> inputs;
       for (const Outlet input : node.inputs) {
-        inputs.push_back(input.present() ? moved[input.node][input.slot] : Outlet{});
+        inputs.push_back(input.present() ? wires[input.node][input.slot] : Outlet{});
       }
-      SDX_ASSIGN(moved[id], concrete.add(node.use, std::move(inputs), node.origin));
+      if (node.use.op == &ops::if_) {
+        SDX_ASSIGN(const bool done, inline_branch(node, inputs, wires[id]));
+        if (done) continue;
+      }
+      SDX_ASSIGN(wires[id], made.add(node.use, std::move(inputs), node.origin));
     }
+    return ok();
   }
+
+  Fact bound(Fact fact, size_t input) const {
+    if (fact.shape) {
+      for (Dim& dim : *fact.shape) {
+        const auto whole =
+            dim.is_const() ? bindings_.end() : bindings_.find(expression_symbol(dim));
+        dim = whole != bindings_.end() ? Dim(whole->second) : dim.bind(bindings_);
+      }
+    } else if (const auto rank = bindings_.find(rank_symbol(input)); rank != bindings_.end()) {
+      fact.shape.emplace();
+      for (int64_t axis = 0; axis < rank->second; ++axis)
+        fact.shape->emplace_back(bindings_.at(size_symbol(input, size_t(axis))));
+    }
+    if (fact.symbolic) {
+      for (Dim& element : *fact.symbolic) element = element.bind(bindings_);
+    }
+    return fact;
+  }
+
+  Graph made;
+
+ private:
+  // If whose condition is known now: the nodes of the branch take its place.
+  Result<bool> inline_branch(const typed::Node& node, const std::vector<Outlet>& inputs,
+                             std::vector<Outlet>& outputs) {
+    const auto condition = made.fact(inputs[0]).constant_integers();
+    if (!condition || condition->size() != 1) return false;
+    const auto* attribute = (*condition)[0] != 0 ? "then_branch" : "else_branch";
+    Facts captured;
+    for (size_t i = node.use.formal_inputs; i < inputs.size(); ++i)
+      captured.push_back(made.fact(inputs[i]));
+    SDX_ASSIGN(const std::shared_ptr<const Body> body,
+               node.use.get<std::shared_ptr<const BodySource>>(attribute)->type({}, captured));
+    const auto* branch = dynamic_cast<const typed::GraphBody*>(body.get());
+    if (branch == nullptr || branch->graph().outputs().size() < node.use.wanted.size())
+      return false;
+    SDX_ASSIGN(const Graph graph, rewritten(branch->graph(), rewrites_));
+    Wires wires(graph.size());
+    for (size_t i = 0; i < graph.inputs().size(); ++i)
+      wires[graph.inputs()[i].node] = {inputs[node.use.formal_inputs + i]};
+    SDX_TRY(copy(graph, wires));
+    for (size_t slot = 0; slot < node.use.wanted.size(); ++slot) {
+      const Outlet outlet = graph.outputs()[slot].outlet;
+      outputs.push_back(wires[outlet.node][outlet.slot]);
+    }
+    return true;
+  }
+
+  const Bindings& bindings_;
+  const Rewrites& rewrites_;
+};
+
+}  // namespace
+
+Result<Graph> specialize(const Graph& graph, const Bindings& bindings, const Rewrites& rewrites) {
+  Specializer specializer(bindings, rewrites);
+  Graph& made = specializer.made;
+  made.name = graph.name;
+  Wires wires(graph.size());
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const uint32_t id = graph.inputs()[i].node;
+    wires[id] = {made.source(graph.node(id).use.name, specializer.bound(graph.fact({id, 0}), i))};
+  }
+  SDX_TRY(specializer.copy(graph, wires));
   for (const typed::Output& output : graph.outputs()) {
-    concrete.output(output.name, moved[output.outlet.node][output.outlet.slot]);
+    made.output(output.name, wires[output.outlet.node][output.outlet.slot]);
   }
-  return concrete.without_dead();
+  return made.without_dead();
 }
 
 }  // namespace sdx::plan

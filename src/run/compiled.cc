@@ -1,4 +1,9 @@
-#include "run/session.h"
+#include "run/compiled.h"
+
+#include <algorithm>
+
+#include "kernel/isa_scope.h"
+#include "ops/list.h"
 
 namespace sdx::run {
 namespace {
@@ -26,17 +31,60 @@ Status bind(const std::string& name, const Fact& fact, const Tensor& tensor, Bin
                                                            bindings[names[0]], bound_by[names[0]]);
       return mismatch(fmt::format("dimension {} is {}, not {}{}", axis, size, dim.value(), also));
     }
+    // A subgraph may know an outer size only as an expression: then the expression is bound.
     const auto solved = dim.solve(size);
-    if (!solved) return mismatch(fmt::format("dimension {} cannot be {}", axis, size));
-    bindings[solved->first] = solved->second;
-    bound_by[solved->first] = fmt::format("input \"{}\" dimension {}", name, axis);
+    const std::string symbol = solved ? solved->first : plan::expression_symbol(fact.dim(axis));
+    bindings[symbol] = solved ? solved->second : size;
+    bound_by[symbol] = fmt::format("input \"{}\" dimension {}", name, axis);
   }
   return ok();
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const plan::Plan>> Compiled::plan_for(std::span<const Value> inputs) const {
+Result<std::shared_ptr<const Compiled>> BodyPlans::get(const typed::GraphBody& body,
+                                                       const Compiled& outer) const {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<const Compiled>& compiled = compiled_[&body];
+  if (!compiled) {
+    SDX_ASSIGN(compiled, Compiled::make(body.graph(), outer.settings_, outer.pool_, outer.packs_));
+  }
+  return compiled;
+}
+
+Result<std::shared_ptr<const Compiled>> Compiled::make(const typed::Graph& graph,
+                                                       const Settings& settings,
+                                                       std::shared_ptr<Pool> pool,
+                                                       std::shared_ptr<plan::Packs> packs) {
+  const IsaScope isa(settings.plan.isa);
+  SDX_ASSIGN(typed::Graph ready, plan::rewritten(graph, settings.rewrites));
+  std::shared_ptr<Compiled> compiled(
+      new Compiled(std::move(ready), settings, std::move(pool), std::move(packs)));
+  SDX_TRY(compiled->prepare());
+  return std::shared_ptr<const Compiled>(std::move(compiled));
+}
+
+Status Compiled::prepare() {
+  const auto& inputs = graph_.inputs();
+  const bool fixed = std::all_of(inputs.begin(), inputs.end(), [&](const typed::Outlet input) {
+    return graph_.fact(input).is_concrete();
+  });
+  if (!fixed) {
+    if (!packs_) packs_ = std::make_shared<plan::Packs>();
+    return ok();
+  }
+  const std::lock_guard lock(mutex_);
+  const auto& nodes = graph_.nodes();
+  if (std::any_of(nodes.begin(), nodes.end(),
+                  [](const typed::Node& node) { return node.use.op == &ops::if_; })) {
+    SDX_ASSIGN(graph_, plan::specialize(graph_, {}, settings_.rewrites));
+  }
+  SDX_ASSIGN(const auto planned, keep({}, std::move(graph_)));
+  graph_ = planned->plan.graph;
+  return ok();
+}
+
+Result<std::shared_ptr<const Planned>> Compiled::planned_for(std::span<const Value> inputs) const {
   const auto& sources = graph_.inputs();
   if (inputs.size() != sources.size()) {
     return fail("SDX-R0010", "{} inputs given, the model takes {}", inputs.size(), sources.size());
@@ -47,16 +95,31 @@ Result<std::shared_ptr<const plan::Plan>> Compiled::plan_for(std::span<const Val
     const Fact& fact = graph_.fact(sources[i]);
     const std::string& name = graph_.node(sources[i].node).use.name;
     if (fact.is_tensor() && inputs[i].is_tensor()) {
-      SDX_TRY(bind(name, fact, inputs[i].tensor(), bindings, bound_by));
+      const Tensor& tensor = inputs[i].tensor();
+      SDX_TRY(bind(name, fact, tensor, bindings, bound_by));
+      if (fact.shape) continue;
+      bindings[plan::rank_symbol(i)] = int64_t(tensor.rank());
+      for (size_t axis = 0; axis < tensor.rank(); ++axis)
+        bindings[plan::size_symbol(i, axis)] = tensor.dims()[axis];
     } else if (!admits(fact, inputs[i])) {
       return fail("SDX-R0011", "input \"{}\" is {}, expected {}", name, fact_of(inputs[i]).text(),
                   fact.text());
     }
   }
-  return plan_under(bindings);
+  return planned_under(bindings);
+}
+
+Result<std::shared_ptr<const plan::Plan>> Compiled::plan_for(std::span<const Value> inputs) const {
+  SDX_ASSIGN(const auto planned, planned_for(inputs));
+  return std::shared_ptr<const plan::Plan>(planned, &planned->plan);
 }
 
 Result<std::shared_ptr<const plan::Plan>> Compiled::plan_under(const Bindings& bindings) const {
+  SDX_ASSIGN(const auto planned, planned_under(bindings));
+  return std::shared_ptr<const plan::Plan>(planned, &planned->plan);
+}
+
+Result<std::shared_ptr<const Planned>> Compiled::planned_under(const Bindings& bindings) const {
   const std::lock_guard lock(mutex_);
   for (auto at = plans_.begin(); at != plans_.end(); ++at) {
     if (at->first == bindings) {
@@ -64,27 +127,37 @@ Result<std::shared_ptr<const plan::Plan>> Compiled::plan_under(const Bindings& b
       return plans_.front().second;
     }
   }
-  if (bindings.empty()) return keep(bindings, graph_);
-  SDX_ASSIGN(typed::Graph graph, plan::specialize(graph_, bindings));
+  const IsaScope isa(settings_.plan.isa);
+  SDX_ASSIGN(typed::Graph graph, plan::specialize(graph_, bindings, settings_.rewrites));
   return keep(bindings, std::move(graph));
 }
 
-Result<std::shared_ptr<const plan::Plan>> Compiled::keep(const Bindings& bindings,
-                                                         typed::Graph graph) const {
-  SDX_ASSIGN(plan::Plan made, plan::make_plan(std::move(graph), options_, *pool_));
-  plans_.emplace_front(bindings, std::make_shared<const plan::Plan>(std::move(made)));
-  if (plans_.size() > kMostPlans) plans_.pop_back();
-  return plans_.front().second;
+Result<std::shared_ptr<const Planned>> Compiled::keep(const Bindings& bindings,
+                                                      typed::Graph graph) const {
+  SDX_ASSIGN(plan::Plan made,
+             plan::make_plan(std::move(graph), settings_.plan, *pool_, packs_.get()));
+  if (made.arena_bytes > settings_.most_arena_bytes) {
+    return fail("SDX-R0020", "the arena would take {} bytes, the limit is {}", made.arena_bytes,
+                settings_.most_arena_bytes);
+  }
+  ++plans_made_;
+  plans_.emplace_front(bindings, std::make_shared<const Planned>(std::move(made)));
+  const auto newest = plans_.front().second;
+  if (plans_.size() > settings_.most_plans) {
+    while (plans_.size() > settings_.most_plans) plans_.pop_back();
+    if (packs_) packs_->drop_unused();
+  }
+  return newest;
 }
 
-Status Compiled::prepare() {
-  for (const typed::Outlet input : graph_.inputs()) {
-    if (!graph_.fact(input).is_concrete()) return ok();
-  }
+size_t Compiled::plans() const {
   const std::lock_guard lock(mutex_);
-  SDX_ASSIGN(const auto plan, keep({}, std::move(graph_)));
-  graph_ = plan->graph;
-  return ok();
+  return plans_.size();
+}
+
+size_t Compiled::plans_made() const {
+  const std::lock_guard lock(mutex_);
+  return plans_made_;
 }
 
 }  // namespace sdx::run

@@ -1,7 +1,9 @@
 #include "run/session.h"
 
 #include <algorithm>
+#include <array>
 
+#include "kernel/isa_scope.h"
 #include "typed/eval.h"
 
 namespace sdx::run {
@@ -10,75 +12,96 @@ using plan::Place;
 using plan::Step;
 using typed::Outlet;
 
-Status Session::prepare(std::span<const Value> inputs) {
-  const bool same = plan_ != nullptr && planned_for_.size() == inputs.size() &&
-                    std::equal(inputs.begin(), inputs.end(), planned_for_.begin(),
-                               [](const Value& v, const Dims& d) {
-                                 return v.is_tensor() && v.tensor().dims() == d;
-                               });
-  // Equal shapes under another element type are still wrong: plan_for looks at types.
-  if (same) {
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const Fact& fact = compiled_->graph().fact(compiled_->graph().inputs()[i]);
-      if (fact.type != DType::undefined && inputs[i].tensor().type() != fact.type)
-        return compiled_->plan_for(inputs).error();
-    }
-    return ok();
+Status RunOptions::check() const {
+  if (stop != nullptr && stop->load(std::memory_order_relaxed))
+    return fail("SDX-R0030", "the run was stopped by its caller");
+  if (deadline != Clock::time_point::max() && Clock::now() >= deadline)
+    return fail("SDX-R0031", "the run reached its time limit");
+  return ok();
+}
+
+bool Session::prepared_for(std::span<const Value> inputs) const {
+  if (planned_ == nullptr || planned_for_.size() != inputs.size()) return false;
+  const typed::Graph& graph = planned_->plan.graph;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].is_tensor() || inputs[i].tensor().dims() != planned_for_[i]) return false;
+    // Equal shapes under another element type are still wrong.
+    if (graph.fact(graph.inputs()[i]).type != inputs[i].tensor().type()) return false;
   }
-  SDX_ASSIGN(auto plan, compiled_->plan_for(inputs));
+  return true;
+}
+
+Status Session::prepare(std::span<const Value> inputs) {
+  if (prepared_for(inputs)) return ok();
+  SDX_ASSIGN(auto planned, compiled_->planned_for(inputs));
   planned_for_.clear();
   for (const Value& value : inputs)
     planned_for_.push_back(value.is_tensor() ? value.tensor().dims() : Dims{});
-  if (plan == plan_) return ok();
+  if (planned == planned_) return ok();
+  bodies_.clear();  // they belong to the plan
+  planned_ = std::move(planned);
+  lay_out();
+  return ok();
+}
 
-  plan_ = std::move(plan);
-  arena_ = allocate_aligned(plan_->arena_bytes);
+View Session::view_at(Outlet outlet) {
+  const plan::Plan& plan = planned_->plan;
+  View view;
+  if (!outlet.present() || !plan.graph.fact(outlet).present()) return view;
+  const Fact& fact = plan.graph.fact(outlet);
+  dims_.push_back(fact.dims());
+  view.type = fact.type;
+  view.dims = dims_.back();
+  view.count = *element_count(dims_.back());
+  const Place& place = plan.places[outlet.node][outlet.slot];
+  if (place.kind == Place::Kind::arena) {
+    view.raw = static_cast<std::byte*>(arena_.get()) + place.offset;
+  } else if (place.kind == Place::Kind::constant) {
+    // A weight that its kernel packed has no bytes of its own any more.
+    if (const auto& value = plan.graph.node(place.index).outputs[0].value) {
+      view.raw = const_cast<std::byte*>(static_cast<const std::byte*>(value->raw())) + place.offset;
+    }
+  } else {
+    patches_.push_back({views_.size(), place, outlet});
+  }
+  return view;
+}
+
+// Memory for the plan, and the views of all its steps.
+void Session::lay_out() {
+  const plan::Plan& plan = planned_->plan;
+  if (plan.arena_bytes > arena_size_) {
+    arena_.reset();
+    arena_ = allocate_aligned(plan.arena_bytes);
+    arena_size_ = plan.arena_bytes;
+  }
   views_.clear();
   dims_.clear();
   prepared_.clear();
   patches_.clear();
+  selected_.clear();
+  skipped_.clear();
+  unused_.clear();
   has_late_ = false;
-  late_.assign(plan_->graph.size(), {});
+  late_.assign(plan.graph.size(), {});
   size_t wires = 0;
-  for (const Step& step : plan_->steps) {
-    const typed::Node& node = plan_->graph.node(step.node);
-    wires += node.inputs.size() + node.outputs.size();
-    if (step.fused) wires += plan_->graph.node(step.fused->node).inputs.size() + 1;
+  for (const Step& step : plan.steps) {
+    wires += plan.graph.node(step.node).inputs.size();
+    wires += plan.graph.node(plan.result_of(step)).outputs.size();
+    if (step.fused) wires += plan.graph.node(step.fused->node).inputs.size();
   }
   dims_.reserve(wires);  // views point into it
-  const auto view_at = [&](Outlet outlet) {
-    View view;
-    if (!outlet.present() || !plan_->graph.fact(outlet).present()) return view;
-    const Fact& fact = plan_->graph.fact(outlet);
-    dims_.push_back(fact.dims());
-    view.type = fact.type;
-    view.dims = dims_.back();
-    view.count = *element_count(dims_.back());
-    const Place& place = plan_->places[outlet.node][outlet.slot];
-    if (place.kind == Place::Kind::arena) {
-      view.raw = static_cast<std::byte*>(arena_.get()) + place.offset;
-    } else if (place.kind == Place::Kind::constant) {
-      // A weight that its kernel packed has no bytes of its own any more.
-      if (const auto& value = plan_->graph.node(place.index).outputs[0].value) {
-        view.raw =
-            const_cast<std::byte*>(static_cast<const std::byte*>(value->raw())) + place.offset;
-      }
-    } else {
-      patches_.push_back({views_.size(), place, outlet});
-    }
-    return view;
-  };
-  for (const Step& step : plan_->steps) {
-    const typed::Node& node = plan_->graph.node(step.node);
-    const uint32_t result = plan_->result_of(step);
-    const size_t outputs = plan_->graph.node(result).outputs.size();
+  for (const Step& step : plan.steps) {
+    const typed::Node& node = plan.graph.node(step.node);
+    const uint32_t result = plan.result_of(step);
+    const size_t outputs = plan.graph.node(result).outputs.size();
     Prepared prepared{views_.size(), node.inputs.size(), 0, outputs, patches_.size(), 0};
     if (step.late) {
       has_late_ = true;
     } else {
       for (const Outlet input : node.inputs) views_.push_back(view_at(input));
       if (step.fused) {
-        for (const Outlet input : plan_->graph.node(step.fused->node).inputs) {
+        for (const Outlet input : plan.graph.node(step.fused->node).inputs) {
           views_.push_back(input.node == step.node ? View{} : view_at(input));
           ++prepared.fused_inputs;
         }
@@ -88,14 +111,47 @@ Status Session::prepare(std::span<const Value> inputs) {
     prepared.patches = patches_.size() - prepared.first_patch;
     prepared_.push_back(prepared);
   }
-  return ok();
 }
 
+// Finds the steps that the wanted outputs need, and the buffers that these steps write.
+void Session::select(const std::vector<bool>* wanted) {
+  if (wanted == nullptr) {
+    selected_.clear();
+    skipped_.clear();
+    unused_.clear();
+    return;
+  }
+  if (selected_ == *wanted) return;
+  const plan::Plan& plan = planned_->plan;
+  selected_ = *wanted;
+  std::vector<bool> needed(plan.graph.size(), false);
+  for (size_t i = 0; i < plan.graph.outputs().size(); ++i) {
+    if (i < wanted->size() && (*wanted)[i]) needed[plan.graph.outputs()[i].outlet.node] = true;
+  }
+  for (size_t id = plan.graph.size(); id-- > 0;) {
+    if (!needed[id]) continue;
+    for (const Outlet input : plan.graph.node(uint32_t(id)).inputs) {
+      if (input.present()) needed[input.node] = true;
+    }
+  }
+  skipped_.clear();
+  for (const Step& step : plan.steps) skipped_.push_back(!needed[plan.result_of(step)]);
+  unused_.assign(plan.graph.outputs().size(), true);
+  for (size_t id = 0; id < plan.graph.size(); ++id) {
+    for (const Place& place : plan.places[id]) {
+      if (needed[id] && place.kind == Place::Kind::output) unused_[place.index] = false;
+    }
+  }
+}
+
+// The wire's value. Not borrowed, it does not lie in the arena or in memory of the caller: an
+// operator may keep it, in a sequence, say.
 Value Session::value_at(Outlet outlet, std::span<const Value> inputs,
-                        std::span<const Tensor> outputs) const {
+                        std::span<const Tensor> outputs, bool borrow) const {
   if (!outlet.present()) return {};
-  const Place& place = plan_->places[outlet.node][outlet.slot];
-  const Fact& fact = plan_->graph.fact(outlet);
+  const plan::Plan& plan = planned_->plan;
+  const Place& place = plan.places[outlet.node][outlet.slot];
+  const Fact& fact = plan.graph.fact(outlet);
   const auto part = [&](const Tensor& whole) {
     return fact.is_concrete() ? whole.part(place.offset, fact.type, fact.dims()) : whole;
   };
@@ -103,54 +159,103 @@ Value Session::value_at(Outlet outlet, std::span<const Value> inputs,
     case Place::Kind::late:
       return late_[outlet.node][outlet.slot];
     case Place::Kind::constant:
-      return part(*plan_->graph.node(place.index).outputs[0].value);
-    case Place::Kind::input:
-      return inputs[place.index].is_tensor() ? Value(part(inputs[place.index].tensor()))
-                                             : inputs[place.index];
-    // A late operator may keep what it is given (in a sequence, say) while the arena and the caller
-    // move on.
-    case Place::Kind::output:
-      return part(outputs[place.index]).copy();
-    case Place::Kind::arena:
-      return Tensor::over(fact.type, fact.dims(), nullptr,
-                          static_cast<const std::byte*>(arena_.get()) + place.offset)
-          .copy();
+      return part(*plan.graph.node(place.index).outputs[0].value);
+    case Place::Kind::input: {
+      if (!inputs[place.index].is_tensor()) return inputs[place.index];
+      const Tensor shared = part(inputs[place.index].tensor());
+      return borrow ? shared : shared.copy();
+    }
+    case Place::Kind::output: {
+      const Tensor shared = part(outputs[place.index]);
+      return borrow ? shared : shared.copy();
+    }
+    case Place::Kind::arena: {
+      const Tensor shared =
+          Tensor::over(fact.type, fact.dims(), nullptr,
+                       static_cast<const std::byte*>(arena_.get()) + place.offset);
+      return borrow ? shared : shared.copy();
+    }
     case Place::Kind::none:
       break;
   }
   return {};
 }
 
+Result<std::vector<Value>> Session::run_body(const Body& body, std::span<const Value> inputs) {
+  const auto* typed_body = dynamic_cast<const typed::GraphBody*>(&body);
+  if (typed_body == nullptr)
+    return body.run(inputs, compiled_->pool(), compiled_->settings().plan.isa);
+  std::unique_ptr<Session>& session = bodies_[&body];
+  if (session == nullptr) {
+    SDX_ASSIGN(auto compiled, planned_->bodies.get(*typed_body, *compiled_));
+    session = std::make_unique<Session>(std::move(compiled));
+  }
+  RunOptions options = *running_;
+  options.wanted = nullptr;
+  if (options.observer != nullptr)
+    options.observer = options.observer->inside(*running_node_, typed_body->graph());
+  return session->run(inputs, options);
+}
+
 Status Session::run_late(const Step& step, std::span<const Value> inputs,
-                         std::span<const Tensor> outputs, Observer* observer) {
-  const typed::Node& node = plan_->graph.node(step.node);
+                         std::span<const Tensor> outputs, const RunOptions& options) {
+  const plan::Plan& plan = planned_->plan;
+  const typed::Node& node = plan.graph.node(step.node);
   std::vector<Value> arguments;
-  for (const Outlet input : node.inputs) arguments.push_back(value_at(input, inputs, outputs));
-  const typed::EvalOptions options{&compiled_->pool(), plan_->options.reference,
-                                   plan_->options.isa};
-  SDX_ASSIGN(late_[step.node], typed::eval(node.use, arguments, options));
-  if (observer != nullptr) {
+  const bool borrow = step.has_bodies || !node.op().whole_values;
+  for (const Outlet input : node.inputs)
+    arguments.push_back(value_at(input, inputs, outputs, borrow));
+  typed::EvalOptions eval;
+  eval.pool = &compiled_->pool();
+  eval.reference = plan.options.reference;
+  eval.isa = plan.options.isa;
+  eval.bodies = this;
+  eval.most_bytes = compiled_->settings().most_arena_bytes;
+  std::array<bool, 16> constant{};
+  if (step.has_bodies) {
+    eval.resolved = node.resolved.get();
+  } else if (node.inputs.size() <= constant.size()) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      constant[i] = node.inputs[i].present() &&
+                    plan.places[node.inputs[i].node][0].kind == Place::Kind::constant;
+    }
+    eval.constant = constant;
+    eval.packer = &planned_->late_packs;
+  }
+  running_ = &options;
+  running_node_ = &node;
+  SDX_ASSIGN(late_[step.node], typed::eval(node.use, arguments, eval));
+  if (options.observer != nullptr) {
     std::vector<View> made;
     for (const Value& value : late_[step.node])
       made.push_back(value.is_tensor() ? view_of(value.tensor()) : View{});
-    observer->after(step.node, node, made);
+    options.observer->after(step.node, node, made);
   }
   return ok();
 }
 
 Status Session::execute(std::span<const Value> inputs, std::span<Tensor> outputs,
-                        Observer* observer) {
-  for (size_t s = 0; s < plan_->steps.size(); ++s) {
-    const Step& step = plan_->steps[s];
-    const typed::Node& node = plan_->graph.node(step.node);
+                        const RunOptions& options) {
+  const plan::Plan& plan = planned_->plan;
+  const IsaScope isa(plan.options.isa);
+  const bool limited = options.limited();
+  if (limited) SDX_TRY(options.check());  // a subgraph may have no steps
+  if (options.observer != nullptr) options.observer->start(plan);
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    if (!skipped_.empty() && skipped_[s]) continue;
+    const Step& step = plan.steps[s];
+    const typed::Node& node = plan.graph.node(step.node);
     const Prepared& at = prepared_[s];
     const auto here = [&](Error error) {
       error.what = fmt::format("{}: {}", node.op().name, error.what);
       return std::move(error).in(fmt::format("node \"{}\" ({})", node.use.name, node.op().name));
     };
-    if (observer != nullptr) observer->before(node);
+    if (limited) {
+      if (Status status = options.check(); !status) return here(std::move(status).error());
+    }
+    if (options.observer != nullptr) options.observer->before(node);
     if (step.late) {
-      if (Status status = run_late(step, inputs, outputs, observer); !status)
+      if (Status status = run_late(step, inputs, outputs, options); !status)
         return here(std::move(status).error());
       continue;
     }
@@ -175,51 +280,98 @@ Status Session::execute(std::span<const Value> inputs, std::span<Tensor> outputs
     args.scratch = {static_cast<std::byte*>(arena_.get()) + step.scratch_offset,
                     step.scratch_bytes};
     args.pool = &compiled_->pool();
-    args.isa = plan_->options.isa;
+    args.isa = plan.options.isa;
     args.packed = step.packed.get();
     Status status = step.kernel != nullptr ? step.kernel->run(node.resolved.get(), args)
                                            : node.op().reference(node.resolved.get(), args);
     if (!status) return here(std::move(status).error());
-    if (observer != nullptr) observer->after(plan_->result_of(step), node, args.outs);
+    if (options.observer != nullptr)
+      options.observer->after(plan.result_of(step), plan.graph.node(step.node), args.outs);
   }
   return ok();
 }
 
-Result<std::vector<Value>> Session::run(std::span<const Value> inputs, Observer* observer) {
+namespace {
+
+// Late values live as long as the run, however it ends.
+struct Clear {
+  std::vector<std::vector<Value>>* values;
+  ~Clear() {
+    if (values == nullptr) return;
+    for (auto& of_node : *values) of_node.clear();
+  }
+};
+
+// Kernels write every element; only the unused bits of a packed type's last byte need zeros.
+Tensor output_buffer(const Fact& fact) {
+  Dims dims = fact.dims();
+  if (fact.type == DType::string || is_packed(fact.type)) return Tensor::make(fact.type, dims);
+  auto memory = allocate_aligned(bytes_for(fact.type, *element_count(dims)));
+  const void* raw = memory.get();
+  return Tensor::over(fact.type, std::move(dims), std::move(memory), raw);
+}
+
+}  // namespace
+
+Result<std::vector<Value>> Session::run(std::span<const Value> inputs, const RunOptions& options) {
   SDX_TRY(prepare(inputs));
-  const typed::Graph& graph = plan_->graph;
-  std::vector<Tensor> buffers(graph.outputs().size());
+  select(options.wanted);
+  const plan::Plan& plan = planned_->plan;
+  const auto& outputs = plan.graph.outputs();
+  std::vector<Tensor> buffers(outputs.size());
   for (size_t i = 0; i < buffers.size(); ++i) {
-    const Fact& fact = graph.fact(graph.outputs()[i].outlet);
-    if (plan_->copied_outputs[i].kind == Place::Kind::none)
-      buffers[i] = Tensor::make(fact.type, fact.dims());
+    const bool used = unused_.empty() || !unused_[i];
+    if (used && plan.copied_outputs[i].kind == Place::Kind::none)
+      buffers[i] = output_buffer(plan.graph.fact(outputs[i].outlet));
   }
-  SDX_TRY(execute(inputs, buffers, observer));
-  std::vector<Value> results;
+  const Clear clear{has_late_ ? &late_ : nullptr};
+  SDX_TRY(execute(inputs, buffers, options));
+  std::vector<Value> results(buffers.size());
   for (size_t i = 0; i < buffers.size(); ++i) {
-    const Place& from = plan_->copied_outputs[i];
-    const Outlet outlet = graph.outputs()[i].outlet;
-    if (from.kind == Place::Kind::none) {
-      results.emplace_back(std::move(buffers[i]));
-      continue;
-    }
-    Value value = value_at(outlet, inputs, buffers);
+    if (!selected_.empty() && !selected_[i]) continue;
+    const Place& from = plan.copied_outputs[i];
+    if (from.kind == Place::Kind::none) continue;
+    results[i] = value_at(outputs[i].outlet, inputs, buffers, false);
     // The caller owns results alone.
-    if (value.is_tensor() &&
-        (from.kind == Place::Kind::constant || from.kind == Place::Kind::input)) {
-      value = value.tensor().copy();
-    }
-    results.push_back(std::move(value));
+    if (results[i].is_tensor() && from.kind == Place::Kind::constant)
+      results[i] = results[i].tensor().copy();
   }
-  if (has_late_) {
-    for (auto& values : late_) values.clear();
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    if (!selected_.empty() && !selected_[i]) continue;
+    if (plan.copied_outputs[i].kind == Place::Kind::none) results[i] = std::move(buffers[i]);
   }
   return results;
 }
 
-Status Session::run_into(std::span<const Value> inputs, std::span<Tensor> outputs) {
+const void* Session::place_of_output(size_t i, std::span<const Value> inputs,
+                                     std::span<const Tensor> outputs) const {
+  const plan::Plan& plan = planned_->plan;
+  const Place& from = plan.copied_outputs[i];
+  switch (from.kind) {
+    case Place::Kind::arena:
+      return arena_.get();
+    case Place::Kind::output:
+      return outputs[from.index].raw();
+    case Place::Kind::input:
+      return inputs[from.index].tensor().raw();
+    case Place::Kind::constant:
+      return plan.graph.node(from.index).outputs[0].value->raw();
+    case Place::Kind::late: {
+      const Outlet outlet = plan.graph.outputs()[i].outlet;
+      return late_[outlet.node][outlet.slot].tensor().raw();
+    }
+    case Place::Kind::none:
+      break;
+  }
+  return nullptr;
+}
+
+Status Session::run_into(std::span<const Value> inputs, std::span<Tensor> outputs,
+                         const RunOptions& options) {
   SDX_TRY(prepare(inputs));
-  const typed::Graph& graph = plan_->graph;
+  select(nullptr);
+  const plan::Plan& plan = planned_->plan;
+  const typed::Graph& graph = plan.graph;
   if (outputs.size() != graph.outputs().size()) {
     return fail("SDX-R0012", "{} outputs given, the model has {}", outputs.size(),
                 graph.outputs().size());
@@ -236,34 +388,17 @@ Status Session::run_into(std::span<const Value> inputs, std::span<Tensor> output
                   to_string(outputs[i].dims()));
     }
   }
-  SDX_TRY(execute(inputs, outputs, nullptr));
+  const Clear clear{has_late_ ? &late_ : nullptr};
+  SDX_TRY(execute(inputs, outputs, options));
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const Place& from = plan_->copied_outputs[i];
-    if (from.kind == Place::Kind::none) continue;
-    const void* raw = nullptr;
-    switch (from.kind) {
-      case Place::Kind::arena:
-        raw = arena_.get();
-        break;
-      case Place::Kind::output:
-        raw = outputs[from.index].raw();
-        break;
-      case Place::Kind::input:
-        raw = inputs[from.index].tensor().raw();
-        break;
-      case Place::Kind::constant:
-        raw = graph.node(from.index).outputs[0].value->raw();
-        break;
-      case Place::Kind::late: {
-        const Outlet outlet = graph.outputs()[i].outlet;
-        raw = late_[outlet.node][outlet.slot].tensor().raw();
-        break;
-      }
-      case Place::Kind::none:
-        break;
+    if (plan.copied_outputs[i].kind == Place::Kind::none) continue;
+    const auto* from = static_cast<const std::byte*>(place_of_output(i, inputs, outputs));
+    if (outputs[i].type() == DType::string) {
+      std::copy_n(reinterpret_cast<const std::string*>(from), outputs[i].count(),
+                  outputs[i].data<std::string>());
+      continue;
     }
-    std::memcpy(outputs[i].raw(), static_cast<const std::byte*>(raw) + from.offset,
-                outputs[i].bytes());
+    std::memcpy(outputs[i].raw(), from + plan.copied_outputs[i].offset, outputs[i].bytes());
   }
   return ok();
 }

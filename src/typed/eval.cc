@@ -7,23 +7,43 @@ namespace {
 
 constexpr size_t kMostRead = 1024;
 
-class Late final : public LateOutputs {
+Status fits_limit(const Dims& dims, DType type, size_t most_bytes) {
+  SDX_ASSIGN(const size_t count, element_count(dims));
+  if (type != DType::undefined && bytes_for(type, count) > most_bytes) {
+    return fail("SDX-R0021", "a tensor {}{} takes {} bytes, the limit is {}", short_name(type),
+                to_string(dims), bytes_for(type, count), most_bytes);
+  }
+  return ok();
+}
+
+class Late final : public LateOutputs, public BodyRunner {
  public:
-  Late(std::span<const Value> inputs, std::vector<Value>& outputs, const Facts& facts)
-      : inputs_(inputs), outputs_(outputs), facts_(facts) {}
+  Late(std::span<const Value> inputs, std::vector<Value>& outputs, const Facts& facts, Pool& pool,
+       const EvalOptions& options)
+      : inputs_(inputs), outputs_(outputs), facts_(facts), pool_(pool), options_(options) {}
 
   Result<View> make(size_t output, Dims dims) override {
-    SDX_TRY(element_count(dims));
+    SDX_TRY(fits_limit(dims, facts_[output].type, options_.most_bytes));
     outputs_[output] = Tensor::make(facts_[output].type, std::move(dims));
     return view_of(outputs_[output].tensor());
   }
   const Value& value(size_t input) const override { return inputs_[input]; }
   void give(size_t output, Value value) override { outputs_[output] = std::move(value); }
 
+  Result<std::vector<Value>> run_body(const Body& body, std::span<const Value> inputs) override {
+    if (options_.bodies != nullptr) return options_.bodies->run_body(body, inputs);
+    return body.run(inputs, pool_, options_.isa);
+  }
+  int64_t most_iterations() const override {
+    return options_.bodies != nullptr ? options_.bodies->most_iterations() : kMostFoldedIterations;
+  }
+
  private:
   std::span<const Value> inputs_;
   std::vector<Value>& outputs_;
   const Facts& facts_;
+  Pool& pool_;
+  const EvalOptions& options_;
 };
 
 Pool& single_thread() {
@@ -36,14 +56,33 @@ Pool& single_thread() {
 Result<std::vector<Value>> eval(const sdx::Node& use, std::span<const Value> inputs,
                                 const EvalOptions& options) {
   const Op& op = *use.op;
+  Pool& pool = options.pool != nullptr ? *options.pool : single_thread();
+  if (options.resolved != nullptr) {
+    std::vector<Value> results(use.wanted.size());
+    std::vector<View> views, outs(use.wanted.size());
+    for (const Value& value : inputs)
+      views.push_back(value.is_tensor() ? view_of(value.tensor()) : View{});
+    const Facts none;
+    Late late(inputs, results, none, pool, options);
+    Args args;
+    args.ins = views;
+    args.outs = outs;
+    args.pool = &pool;
+    args.isa = options.isa;
+    args.late = &late;
+    SDX_TRY(op.reference(options.resolved, args));
+    return results;
+  }
   Facts in;
   std::vector<View> views;
-  for (const Value& value : inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Value& value = inputs[i];
     if (value.is_tensor()) {
       // Small tensors hold shapes, axes and bounds, which reading may need; larger ones are only
       // data.
-      in.push_back(value.tensor().count() <= kMostRead ? Fact::constant(value.tensor())
-                                                       : fact_of(value));
+      const bool known =
+          (options.packer != nullptr && options.constant[i]) || value.tensor().count() <= kMostRead;
+      in.push_back(known ? Fact::constant(value.tensor()) : fact_of(value));
       views.push_back(view_of(value.tensor()));
     } else {
       in.push_back(value.is_none() ? Fact{} : fact_of(value));
@@ -53,6 +92,10 @@ Result<std::vector<Value>> eval(const sdx::Node& use, std::span<const Value> inp
   SDX_ASSIGN(const std::shared_ptr<const void> attrs, op.read(use, in));
   SDX_ASSIGN(Facts out, op.infer(attrs.get(), in));
   out.resize(std::max(out.size(), use.wanted.size()));
+  // What this run happens to give is no constant to a kernel that packs for all runs.
+  for (size_t i = 0; options.packer != nullptr && i < in.size(); ++i) {
+    if (!options.constant[i]) in[i].value.reset();
+  }
 
   std::vector<Value> results(use.wanted.size());
   std::vector<View> outs(use.wanted.size());
@@ -63,13 +106,12 @@ Result<std::vector<Value>> eval(const sdx::Node& use, std::span<const Value> inp
       planned = false;
       continue;
     }
-    SDX_TRY(element_count(out[i].dims()));
+    SDX_TRY(fits_limit(out[i].dims(), out[i].type, options.most_bytes));
     results[i] = Tensor::make(out[i].type, out[i].dims());
     outs[i] = view_of(results[i].tensor());
   }
 
-  Late late(inputs, results, out);
-  Pool& pool = options.pool != nullptr ? *options.pool : single_thread();
+  Late late(inputs, results, out, pool, options);
   Args args;
   args.ins = views;
   args.outs = outs;
@@ -93,7 +135,9 @@ Result<std::vector<Value>> eval(const sdx::Node& use, std::span<const Value> inp
     scratch = allocate_aligned(bytes);
     args.scratch = {static_cast<std::byte*>(scratch.get()), bytes};
     if (chosen->pack != nullptr) {
-      packed = chosen->pack(attrs.get(), call, pool);
+      packed = options.packer != nullptr
+                   ? options.packer->pack(*chosen, use, attrs.get(), call, pool)
+                   : chosen->pack(attrs.get(), call, pool);
       args.packed = packed.get();
     }
     SDX_TRY(chosen->run(attrs.get(), args));

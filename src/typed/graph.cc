@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "op/body_runner.h"
 #include "op/conform.h"
 #include "typed/eval.h"
 
@@ -14,6 +15,13 @@ std::string place(const sdx::Node& use) {
   const std::string name = use.name.empty() ? "" : fmt::format(" \"{}\"", use.name);
   return fmt::format("node{} ({}, {} {})", name, use.op->name,
                      use.op->domain.empty() ? "ai.onnx" : use.op->domain, use.opset);
+}
+
+// What follows '@' in the name of a subgraph: its place among all graphs. Names of sizes start with
+// it, so that those of different graphs differ.
+std::string_view place_in(std::string_view name) {
+  const size_t at = name.rfind('@');
+  return at == std::string_view::npos ? "" : name.substr(at + 1);
 }
 
 // Where a wire comes from, for people.
@@ -132,7 +140,8 @@ Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs
     // A size that only running tells gets a symbol of its own.
     for (size_t axis = 0; fact.shape && axis < fact.shape->size(); ++axis) {
       if ((*fact.shape)[axis].is_unknown()) {
-        (*fact.shape)[axis] = Dim::symbol(fmt::format("?{}.{}.{}", id, slot, axis));
+        (*fact.shape)[axis] =
+            Dim::symbol(fmt::format("?{}{}.{}.{}", place_in(name), id, slot, axis));
       }
     }
     if (fact.symbolic && std::any_of(fact.symbolic->begin(), fact.symbolic->end(),
@@ -147,12 +156,17 @@ Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs
     std::vector<Value> values;
     for (const Fact& fact : in) values.push_back(fact.value ? Value(*fact.value) : Value());
     Result<std::vector<Value>> folded = eval(use, values);
-    if (!folded) return here(std::move(folded).error());
-    std::vector<Outlet> outlets;
-    for (size_t slot = 0; slot < folded->size(); ++slot) {
-      outlets.push_back(use.wants(slot) ? constant((*folded)[slot].tensor(), use.name) : Outlet{});
+    // A long Loop is left to the run, which has a deadline.
+    if (!folded && folded.error().code != kTooManyIterations)
+      return here(std::move(folded).error());
+    if (folded) {
+      std::vector<Outlet> outlets;
+      for (size_t slot = 0; slot < folded->size(); ++slot) {
+        outlets.push_back(use.wants(slot) ? constant((*folded)[slot].tensor(), use.name)
+                                          : Outlet{});
+      }
+      return outlets;
     }
-    return outlets;
   }
 
   Node node;

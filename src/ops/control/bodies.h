@@ -1,6 +1,7 @@
 // What the operators with subgraphs share.
 #pragma once
 
+#include "op/body_runner.h"
 #include "ops/common.h"
 
 namespace sdx::ops {
@@ -33,6 +34,15 @@ inline Fact join(const Fact& a, const Fact& b) {
     if (!(a.dim(i) == b.dim(i))) (*both.shape)[i] = Dim::unknown();
   }
   return both;
+}
+
+// Whoever runs the operator, as the one who runs its bodies.
+inline BodyRunner& bodies(const Args& args) { return dynamic_cast<BodyRunner&>(*args.late); }
+
+// A value that goes from an operator's input to its output: inputs may lie in memory that is used
+// again.
+inline Value owned(const Value& value) {
+  return value.is_tensor() ? Value(value.tensor().copy()) : value;
 }
 
 // Tensors of equal shape, stacked along a new axis.

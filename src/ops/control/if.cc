@@ -70,7 +70,7 @@ Status reference(const If& a, Args& args) {
   const BodyPtr& branch = *args.in(0).data<bool>() ? a.then_branch : a.else_branch;
   std::vector<Value> outer;
   for (size_t i = 1; i < args.ins.size(); ++i) outer.push_back(args.value(i));
-  SDX_ASSIGN(std::vector<Value> results, branch->run(outer, *args.pool, args.isa));
+  SDX_ASSIGN(std::vector<Value> results, bodies(args).run_body(*branch, outer));
   for (size_t i = 0; i < results.size() && i < args.outs.size(); ++i)
     args.give(i, std::move(results[i]));
   return ok();

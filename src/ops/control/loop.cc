@@ -1,4 +1,6 @@
 // Loop: a subgraph runs while its condition holds, at most M times.
+#include <algorithm>
+
 #include "ops/control/bodies.h"
 
 namespace sdx::ops {
@@ -7,6 +9,7 @@ namespace {
 struct Loop {
   BodyPtr body;  // (iteration, condition, carried...) -> (condition, carried..., scanned...)
   size_t carried;
+  size_t formal;  // inputs of the operator itself; captured wires follow
 };
 
 constexpr Version kHistory[] = {
@@ -24,9 +27,25 @@ constexpr Version kHistory[] = {
     {25, "V += i2 optional(i2) optional(u2) seq(i2) seq(u2) u2"},
 };
 
+// What the names of sizes that change on the way round start with: nothing that a loop around this
+// one uses.
+std::string unused_prefix(const Facts& in) {
+  std::vector<std::string> symbols;
+  for (const Fact& fact : in) {
+    for (const Dim& dim : fact.shape.value_or(Shape{})) dim.symbols(symbols);
+  }
+  std::string prefix = "?loop";
+  while (std::any_of(symbols.begin(), symbols.end(),
+                     [&](const std::string& symbol) { return symbol.starts_with(prefix + "."); })) {
+    prefix += "'";
+  }
+  return prefix;
+}
+
 Result<Loop> read(const Node& node, const Facts& in) {
   Loop a;
-  a.carried = node.formal_inputs > 2 ? node.formal_inputs - 2 : 0;
+  a.formal = node.formal_inputs;
+  a.carried = a.formal > 2 ? a.formal - 2 : 0;
   const BodySource& body = source(node, "body");
   if (body.inputs() != a.carried + 2) {
     return fail("SDX-T0604",
@@ -39,6 +58,7 @@ Result<Loop> read(const Node& node, const Facts& in) {
   }
   Facts formal = {Fact::tensor(DType::i64, Shape{}), Fact::tensor(DType::boolean, Shape{})};
   for (size_t i = 0; i < a.carried; ++i) formal.push_back(like(in[2 + i]));
+  const std::string sizes = unused_prefix(in);
   // A carried value may change its shape on the way round: forget what does not hold, until the
   // rest does.
   while (true) {
@@ -54,7 +74,7 @@ Result<Loop> read(const Node& node, const Facts& in) {
       Fact joined = join(before, after);
       for (size_t axis = 0; joined.shape && axis < joined.shape->size(); ++axis) {
         if ((*joined.shape)[axis].is_unknown()) {
-          (*joined.shape)[axis] = Dim::symbol(fmt::format("?loop.{}.{}", i, axis));
+          (*joined.shape)[axis] = Dim::symbol(fmt::format("{}.{}.{}", sizes, i, axis));
         }
       }
       if (joined.text() != before.text()) {
@@ -91,16 +111,28 @@ Result<Facts> infer(const Loop& a, const Facts&) {
 // for (i = 0; i < M && cond; ++i) { cond, carried, row = body(i, cond, carried); append row to
 // scanned }
 Status reference(const Loop& a, Args& args) {
-  const int64_t most = args.has(0) ? *args.in(0).data<int64_t>() : INT64_MAX;
-  bool go_on = args.has(1) ? *args.in(1).data<bool>() : true;
+  for (size_t i = 0; i < std::min<size_t>(a.formal, 2); ++i) {
+    if (args.has(i) && args.in(i).count != 1) {
+      return fail("SDX-R0603", "{} has {} elements, expected 1", i == 0 ? "M" : "cond",
+                  args.in(i).count);
+    }
+  }
+  const int64_t most = a.formal > 0 && args.has(0) ? *args.in(0).data<int64_t>() : INT64_MAX;
+  bool go_on = a.formal > 1 && args.has(1) ? *args.in(1).data<bool>() : true;
   std::vector<Value> state(2);
-  for (size_t i = 2; i < args.ins.size(); ++i) state.push_back(args.value(i));
+  for (size_t i = std::min<size_t>(a.formal, 2); i < args.ins.size(); ++i)
+    state.push_back(args.value(i));
   const size_t scanned = a.body->outputs().size() - 1 - a.carried;
   std::vector<std::vector<Tensor>> rows(scanned);
-  for (int64_t i = 0; i < most && go_on; ++i) {
+  const int64_t limit = bodies(args).most_iterations();
+  int64_t i = 0;
+  for (; i < most && go_on; ++i) {
+    if (i == limit) {
+      return fail(kTooManyIterations, "Loop is stopped after {} iterations, the limit", limit);
+    }
     state[0] = Tensor::scalar<int64_t>(i);
     state[1] = Tensor::scalar<bool>(go_on);
-    SDX_ASSIGN(std::vector<Value> results, a.body->run(state, *args.pool, args.isa));
+    SDX_ASSIGN(std::vector<Value> results, bodies(args).run_body(*a.body, state));
     if (results[0].tensor().count() != 1)
       return fail("SDX-R0603", "the body's condition is not one element");
     go_on = *results[0].tensor().data<bool>();
@@ -108,7 +140,7 @@ Status reference(const Loop& a, Args& args) {
     for (size_t k = 0; k < scanned; ++k) rows[k].push_back(results[1 + a.carried + k].tensor());
   }
   for (size_t k = 0; k < a.carried && k < args.outs.size(); ++k)
-    args.give(k, std::move(state[2 + k]));
+    args.give(k, i == 0 ? owned(state[2 + k]) : std::move(state[2 + k]));
   for (size_t k = 0; k < scanned && a.carried + k < args.outs.size(); ++k) {
     const Fact& fact = a.body->outputs()[1 + a.carried + k];
     SDX_ASSIGN(Tensor whole, stack(rows[k], 0, fact.type, fact.shape));

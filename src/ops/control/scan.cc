@@ -122,7 +122,7 @@ Status scan(const Scan& a, Args& args, size_t length, std::vector<Value>& state,
     for (size_t i = 0; i < a.scans; ++i)
       inputs.push_back(slices(i, a.in_reversed[i] ? length - 1 - k : k));
     inputs.insert(inputs.end(), outer.begin(), outer.end());
-    SDX_ASSIGN(std::vector<Value> results, a.body->run(inputs, *args.pool, args.isa));
+    SDX_ASSIGN(std::vector<Value> results, bodies(args).run_body(*a.body, inputs));
     for (size_t i = 0; i < a.states; ++i) state[i] = std::move(results[i]);
     for (size_t i = 0; i < rows.size(); ++i) rows[i].push_back(results[a.states + i].tensor());
   }
@@ -153,7 +153,8 @@ Status reference(const Scan& a, Args& args) {
     SDX_TRY(scan(
         a, args, length, state, outer,
         [&](size_t i, size_t k) { return piece(input(a.states + i), a.in_axes[i], k); }, rows));
-    for (size_t i = 0; i < a.states && i < args.outs.size(); ++i) args.give(i, std::move(state[i]));
+    for (size_t i = 0; i < a.states && i < args.outs.size(); ++i)
+      args.give(i, length == 0 ? owned(state[i]) : std::move(state[i]));
     for (size_t i = 0; i < row_count && a.states + i < args.outs.size(); ++i) {
       SDX_ASSIGN(Tensor whole, stack(rows[i], a.out_axes[i], row_fact(i).type, row_fact(i).shape));
       args.give(a.states + i, std::move(whole));

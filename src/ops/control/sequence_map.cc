@@ -51,7 +51,7 @@ Status reference(const SequenceMap& a, Args& args) {
         inputs.push_back(value.sequence()[k]);
       }
     }
-    SDX_ASSIGN(std::vector<Value> made, a.body->run(inputs, *args.pool, args.isa));
+    SDX_ASSIGN(std::vector<Value> made, bodies(args).run_body(*a.body, inputs));
     for (size_t i = 0; i < results.size() && i < made.size(); ++i)
       results[i].push_back(std::move(made[i]));
   }

@@ -1,0 +1,27 @@
+// BodyRunner: how an operator with subgraphs gets them run.
+//
+// Whoever runs such an operator hands it Args::late that is a BodyRunner too: a session plans each
+// body and keeps its memory between iterations, folding runs it node by node.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "op/args.h"
+#include "op/node.h"
+
+namespace sdx {
+
+class BodyRunner {
+ public:
+  virtual ~BodyRunner() = default;
+  // `inputs`: the formal ones, then the captured wires. Results own their memory.
+  virtual Result<std::vector<Value>> run_body(const Body& body, std::span<const Value> inputs) = 0;
+  // How often a Loop may go round before it is stopped.
+  virtual int64_t most_iterations() const = 0;
+};
+
+// The code of the error that a Loop beyond its limit gives.
+inline constexpr std::string_view kTooManyIterations = "SDX-R0610";
+
+}  // namespace sdx

@@ -1,0 +1,70 @@
+#include "plan/packs.h"
+
+#include <algorithm>
+
+namespace sdx::plan {
+namespace {
+
+bool same(const AttrValue& a, const AttrValue& b) {
+  return a.index() == b.index() && std::visit(
+                                       [&]<class T>(const T& x) {
+                                         if constexpr (requires { x == x; }) {
+                                           return x == std::get<T>(b);
+                                         } else {
+                                           return false;
+                                         }
+                                       },
+                                       a);
+}
+
+bool same(const AttrMap& a, const AttrMap& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return x.first == y.first && same(x.second, y.second);
+  });
+}
+
+bool same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) {
+    return x.raw() == y.raw() && x.type() == y.type() && x.dims() == y.dims();
+  });
+}
+
+}  // namespace
+
+std::shared_ptr<const void> Packs::get(const Op::AnyKernel& kernel, const Node& use,
+                                       const void* attrs, const Call& call, Pool& pool,
+                                       bool& made) {
+  made = true;
+  if (kernel.packs == 0) return kernel.pack(attrs, call, pool);  // tables for these shapes
+  std::vector<Tensor> constants;
+  const void* first = nullptr;
+  for (const Fact& fact : call.in) {
+    constants.push_back(fact.value ? *fact.value : Tensor());
+    if (first == nullptr && fact.value) first = fact.value->raw();
+  }
+  const std::lock_guard lock(mutex_);
+  const auto [begin, end] = entries_.equal_range(first);
+  for (auto at = begin; at != end; ++at) {
+    const Entry& entry = at->second;
+    if (entry.kernel == &kernel && same(entry.constants, constants) &&
+        same(entry.attrs, use.attrs)) {
+      made = false;
+      return entry.packed;
+    }
+  }
+  auto packed = kernel.pack(attrs, call, pool);
+  entries_.emplace(first, Entry{&kernel, use.attrs, std::move(constants), packed});
+  return packed;
+}
+
+void Packs::drop_unused() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(entries_, [](const auto& item) { return item.second.packed.use_count() == 1; });
+}
+
+size_t Packs::size() const {
+  const std::lock_guard lock(mutex_);
+  return entries_.size();
+}
+
+}  // namespace sdx::plan

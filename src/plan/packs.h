@@ -1,0 +1,40 @@
+// Packs: weights as kernels packed them, once, for all plans of one model.
+//
+// What pack() makes of constant inputs (Kernel::packs) depends on them and on the attributes, never
+// on the shapes of the other inputs, so plans for other sizes share it.
+#pragma once
+
+#include <mutex>
+#include <unordered_map>
+
+#include "typed/eval.h"
+
+namespace sdx::plan {
+
+class Packs final : public typed::Packer {
+ public:
+  // What `kernel` packs for the node; made if no plan has it. `made` says which.
+  std::shared_ptr<const void> get(const Op::AnyKernel& kernel, const Node& use, const void* attrs,
+                                  const Call& call, Pool& pool, bool& made);
+  std::shared_ptr<const void> pack(const Op::AnyKernel& kernel, const Node& use, const void* attrs,
+                                   const Call& call, Pool& pool) override {
+    bool made = false;
+    return get(kernel, use, attrs, call, pool, made);
+  }
+  // Forgets what no plan uses any more.
+  void drop_unused();
+  size_t size() const;
+
+ private:
+  struct Entry {
+    const Op::AnyKernel* kernel;
+    AttrMap attrs;
+    std::vector<Tensor> constants;  // kept, so that their addresses stay theirs
+    std::shared_ptr<const void> packed;
+  };
+
+  mutable std::mutex mutex_;
+  std::unordered_multimap<const void*, Entry> entries_;  // by the address of the first constant
+};
+
+}  // namespace sdx::plan

@@ -1,0 +1,91 @@
+// Compiled: a typed graph, rewritten, and the plans made for the shapes it has met.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "plan/plan.h"
+#include "typed/body.h"
+
+namespace sdx::run {
+
+// How a graph is compiled; its subgraphs are compiled in the same way.
+struct Settings {
+  plan::Options plan;
+  plan::Rewrites rewrites;
+  size_t most_plans = 8;  // kept at a time; the one that was not used for longest goes first
+  size_t most_arena_bytes = SIZE_MAX;
+};
+
+class Compiled;
+
+// The subgraphs of one plan, compiled when they first run.
+class BodyPlans {
+ public:
+  Result<std::shared_ptr<const Compiled>> get(const typed::GraphBody& body,
+                                              const Compiled& outer) const;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::map<const Body*, std::shared_ptr<const Compiled>> compiled_;
+};
+
+// A plan with its subgraphs. Never changes.
+struct Planned {
+  explicit Planned(plan::Plan made) : plan(std::move(made)) {}
+  plan::Plan plan;
+  BodyPlans bodies;
+  mutable plan::Packs late_packs;  // of steps whose kernel is chosen when they run
+};
+
+class Compiled {
+ public:
+  // Plans at once if no input's shape is open; weights that were packed are then not kept unpacked.
+  // `packs` is shared with the graph around this one.
+  static Result<std::shared_ptr<const Compiled>> make(const typed::Graph& graph,
+                                                      const Settings& settings,
+                                                      std::shared_ptr<Pool> pool,
+                                                      std::shared_ptr<plan::Packs> packs = {});
+
+  const typed::Graph& graph() const { return graph_; }
+  Pool& pool() const { return *pool_; }
+  const Settings& settings() const { return settings_; }
+
+  // The plan for inputs of these shapes. Errors name the input, what it is and what was expected.
+  Result<std::shared_ptr<const Planned>> planned_for(std::span<const Value> inputs) const;
+  Result<std::shared_ptr<const plan::Plan>> plan_for(std::span<const Value> inputs) const;
+  // The plan if no shape is symbolic, or under the given bindings.
+  Result<std::shared_ptr<const plan::Plan>> plan_under(const Bindings& bindings) const;
+
+  // How many plans are kept, and how many have been made so far.
+  size_t plans() const;
+  size_t plans_made() const;
+  // Packed weights that plans share.
+  size_t packs() const { return packs_ ? packs_->size() : 0; }
+
+ private:
+  friend class BodyPlans;
+  Compiled(typed::Graph graph, const Settings& settings, std::shared_ptr<Pool> pool,
+           std::shared_ptr<plan::Packs> packs)
+      : graph_(std::move(graph)),
+        settings_(settings),
+        pool_(std::move(pool)),
+        packs_(std::move(packs)) {}
+
+  Status prepare();
+  Result<std::shared_ptr<const Planned>> planned_under(const Bindings& bindings) const;
+  Result<std::shared_ptr<const Planned>> keep(const Bindings& bindings, typed::Graph graph) const;
+
+  typed::Graph graph_;
+  Settings settings_;
+  std::shared_ptr<Pool> pool_;
+  std::shared_ptr<plan::Packs> packs_;  // none: there will be one plan
+  mutable std::mutex mutex_;
+  mutable std::list<std::pair<Bindings, std::shared_ptr<const Planned>>> plans_;  // newest first
+  mutable size_t plans_made_ = 0;
+};
+
+}  // namespace sdx::run

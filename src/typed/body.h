@@ -1,0 +1,28 @@
+// GraphBody: a subgraph as a typed graph.
+#pragma once
+
+#include "typed/eval.h"
+#include "typed/graph.h"
+
+namespace sdx::typed {
+
+class GraphBody final : public Body {
+ public:
+  explicit GraphBody(Graph graph) : graph_(std::move(graph)) {
+    for (const Outlet input : graph_.inputs()) inputs_.push_back(graph_.fact(input));
+    for (const Output& output : graph_.outputs()) outputs_.push_back(graph_.fact(output.outlet));
+  }
+  const Facts& inputs() const override { return inputs_; }
+  const Facts& outputs() const override { return outputs_; }
+  const Graph& graph() const { return graph_; }
+  Result<std::vector<Value>> run(std::span<const Value> inputs, Pool& pool,
+                                 Isa isa) const override {
+    return eval(graph_, inputs, {.pool = &pool, .reference = false, .isa = isa});
+  }
+
+ private:
+  Graph graph_;
+  Facts inputs_, outputs_;
+};
+
+}  // namespace sdx::typed
