@@ -7,8 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bytes/file.h"
-#include "check/scope.h"
-#include "command.h"
+#include "inputs.h"
 #include "page.h"
 
 namespace sdx::cli {
@@ -21,7 +20,7 @@ using check::Severity;
 
 struct Flags {
   std::string model, format = "text", profile = "onnx", capture = "report", page;
-  InputFlags inputs;
+  InputFlags inputs;  // sizes and assertions
 };
 
 check::Options options_of(const Flags& flags) {
@@ -43,29 +42,6 @@ Diagnostic diagnostic_of(const Error& error) {
   return diagnostic;
 }
 
-// What the main graph declares against what its nodes give.
-void compare_declared(const std::vector<model::ValueInfo>& infos, const typed::Graph& graph,
-                      const std::map<std::string, typed::Outlet>& wires, Report& into) {
-  for (const model::ValueInfo& info : infos) {
-    const auto at = wires.find(info.name);
-    if (!info.type || at == wires.end()) continue;
-    const Fact declared = check::fact_of(*info.type), &made = graph.fact(at->second);
-    const bool wrapped = declared.kind == Fact::Kind::optional || made.kind == Fact::Kind::optional;
-    if (wrapped || check::agree(declared, made)) continue;
-    Diagnostic diagnostic;
-    diagnostic.code = "SDX-T0103";
-    // Exporters give outputs of open sizes a wrong rank, and everybody accepts that.
-    const bool open = check::same_type(declared, made) && !declared.is_concrete() &&
-                      declared.rank() != made.rank();
-    diagnostic.severity = open ? Severity::warning : Severity::error;
-    diagnostic.message =
-        fmt::format("{} is declared as {}; its node gives {}", check::quoted(info.name),
-                    check::type_text(declared), check::type_text(made));
-    diagnostic.place = fmt::format("graph {}", check::quoted(graph.name));
-    into.diagnostics.push_back(std::move(diagnostic));
-  }
-}
-
 // The rules first; types only where the rules hold, since typing takes them for granted.
 Report report_on(const std::shared_ptr<const model::Model>& model, const Flags& flags) {
   Report found = check::check(*model, options_of(flags));
@@ -75,13 +51,13 @@ Report report_on(const std::shared_ptr<const model::Model>& model, const Flags& 
                d.code == check::rule::identifier.code;
       });
   if (!rules_hold) return found;
-  std::map<std::string, typed::Outlet> wires;
-  const Result<typed::Graph> graph = type(model, {}, &wires);
-  if (!graph) {
-    found.diagnostics.push_back(diagnostic_of(graph.error()));
+  CompileOptions sizes;
+  if (const Status status = flags.inputs.complete(*model, sizes); !status) {
+    found.diagnostics.push_back(diagnostic_of(status.error()));
+  } else if (const Result<infer::Inferred> known = inferred(model, sizes, true)) {
+    found.diagnostics.insert(found.diagnostics.end(), known->stale().begin(), known->stale().end());
   } else {
-    compare_declared(model->graph->output, *graph, wires, found);
-    compare_declared(model->graph->value_info, *graph, wires, found);
+    found.diagnostics.push_back(diagnostic_of(known.error()));
   }
   return found;
 }
@@ -220,8 +196,7 @@ Command check_command(CLI::App& program) {
       ->capture_default_str();
   app->add_option("--report", flags->page,
                   "write a page about the model: identity, rules, graph, plan, weights");
-  app->add_option("--set", flags->inputs.sizes, "the size of a symbolic dimension: DIM=V")
-      ->take_all();
+  flags->inputs.add_sizes_to(*app);
   return {app, [flags] { return check_model(*flags); }};
 }
 

@@ -48,7 +48,8 @@ std::string multiply_adds_of(const typed::Graph& graph) {
 Status info(const Flags& flags) {
   if (is_operator_set(flags.model)) return print_operator_set(flags.model);
   SDX_ASSIGN(const auto model, model::read_file(flags.model));
-  SDX_ASSIGN(const Bindings set, flags.inputs.bindings(*model));
+  CompileOptions options;
+  SDX_TRY(flags.inputs.complete(*model, options));
   line("model", flags.model);
   line("graph", model->graph ? model->graph->name : "none");
   line("IR version", check::version_text(model->ir_version));
@@ -65,8 +66,6 @@ Status info(const Flags& flags) {
     line("metadata", fmt::format("{} = {}", entry.key, entry.value.substr(0, 100)));
   }
 
-  CompileOptions options;
-  options.set = set;
   Result<typed::Graph> typed = type(model, options);
   if (typed) {
     for (const typed::Outlet input : typed->inputs()) {
@@ -119,8 +118,7 @@ Command info_command(CLI::App& program) {
       program.add_subcommand("info", "metadata, signature, operators, parameters, multiply-adds");
   auto flags = std::make_shared<Flags>();
   app->add_option("model", flags->model, "an .onnx file, or its text (.txt)")->required();
-  app->add_option("--set", flags->inputs.sizes, "the size of a symbolic dimension: DIM=V")
-      ->take_all();
+  flags->inputs.add_sizes_to(*app);
   return {app, [flags] {
             const Status status = info(*flags);
             return status ? kOk : report(status.error());

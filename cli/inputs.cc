@@ -96,7 +96,32 @@ Result<Value> random_value(const std::string& name, const Fact& fact, uint64_t s
 void InputFlags::add_to(CLI::App& app) {
   app.add_option("--input", files, "an input's value: NAME=FILE, a .pb or .npy file")->take_all();
   app.add_option("--random", seed, "draw the inputs that no file gives, from this seed");
+  add_sizes_to(app);
+}
+
+void InputFlags::add_sizes_to(CLI::App& app) {
   app.add_option("--set", sizes, "the size of a symbolic dimension: DIM=V")->take_all();
+  app.add_option(
+         "--assert", assertions,
+         "what holds of symbolic dimensions, as in N<=512 or H%32==0; checked when they are "
+         "known")
+      ->take_all();
+}
+
+Status InputFlags::complete(const model::Model& model, CompileOptions& options) const {
+  SDX_ASSIGN(options.set, bindings(model));
+  options.assertions = assertions;
+  if (!model.graph) return ok();
+  for (const std::string& text : files) {
+    for (size_t at = text.find('='); at != std::string::npos; at = text.find('=', at + 1)) {
+      const std::string name = text.substr(0, at);
+      const bool has_default =
+          std::any_of(model.graph->initializer.begin(), model.graph->initializer.end(),
+                      [&](const model::TensorData& init) { return init.name == name; });
+      if (has_default && declared(model, name) != nullptr) options.overridden.insert(name);
+    }
+  }
+  return ok();
 }
 
 Result<Bindings> InputFlags::bindings(const model::Model& model) const {
@@ -117,28 +142,14 @@ Result<Bindings> InputFlags::bindings(const model::Model& model) const {
     if (error != std::errc{} || end != number.data() + number.size() || size < 0) {
       return fail("SDX-C0033", "--set {}: \"{}\" is not a size", text, number);
     }
-    if (std::find(symbols.begin(), symbols.end(), name) == symbols.end()) {
+    // Sizes that inference finds are named "?input.axis".
+    if (!name.starts_with('?') &&
+        std::find(symbols.begin(), symbols.end(), name) == symbols.end()) {
       return not_among("SDX-C0034", "no input has a dimension named", name, symbols);
     }
     bindings[name] = size;
   }
   return bindings;
-}
-
-std::set<std::string> InputFlags::overridden(const model::Model& model) const {
-  std::set<std::string> names;
-  for (const std::string& text : files) {
-    for (size_t at = text.rfind('='); at != std::string::npos && at > 0;
-         at = text.rfind('=', at - 1)) {
-      const std::string name = text.substr(0, at);
-      const auto& initializers = model.graph->initializer;
-      const bool held = std::any_of(initializers.begin(), initializers.end(),
-                                    [&](const auto& init) { return init.name == name; });
-      if (held && declared(model, name) != nullptr) names.insert(name);
-      if (declared(model, name) != nullptr) break;
-    }
-  }
-  return names;
 }
 
 Result<std::vector<Value>> InputFlags::values(const model::Model& model, const typed::Graph& graph,

@@ -22,12 +22,14 @@ struct InputFlags {
   std::vector<std::string> files;  // NAME=FILE
   std::optional<uint64_t> seed;
   std::vector<std::string> sizes;  // DIM=V
+  std::vector<std::string> assertions;
 
   void add_to(CLI::App& app);
+  void add_sizes_to(CLI::App& app);  // --set and --assert alone
   // --set, with names that the model's inputs use.
   Result<Bindings> bindings(const model::Model& model) const;
-  // Inputs that --input gives and the model has an initializer for.
-  std::set<std::string> overridden(const model::Model& model) const;
+  // The sizes, the assertions, and the inputs that are given in place of the model's default.
+  Status complete(const model::Model& model, CompileOptions& options) const;
   // One value per input of `graph`, in its order. Sizes still open when drawing become 1; `assumed`
   // lists them. Of several files for one input, step i takes the i-th, later steps the last.
   Result<std::vector<Value>> values(const model::Model& model, const typed::Graph& graph,

@@ -115,14 +115,20 @@ std::string names(const std::vector<std::string>& list) {
 
 class Listing {
  public:
-  explicit Listing(const Types& types) : types_(types) {}
+  Listing(const Types& types, const BodyTypes& bodies) : types_(&types), bodies_(bodies) {}
   std::string text;
 
   void graph(const model::Graph& graph, const std::string& indent) {
+    const Types* outer = types_;
+    if (const auto at = bodies_.find(&graph); at != bodies_.end()) types_ = &at->second;
     text += fmt::format("{}graph {} (\n", indent, graph.name);
     for (const model::ValueInfo& input : graph.input) {
-      text += fmt::format("{}  %{}[{}]\n", indent, input.name,
-                          input.type ? type_text(*input.type) : "?");
+      const std::string declared = input.type ? type_text(*input.type) : "?";
+      const auto at = types_->find(input.name);
+      // What was learnt stands beside what the model leaves open.
+      const bool learnt = at != types_->end() && declared.find('?') != declared.npos;
+      text += fmt::format("{}  %{}[{}]{}\n", indent, input.name, declared,
+                          learnt ? " : " + at->second.text() : "");
     }
     if (!graph.initializer.empty() || !graph.sparse_initializer.empty()) {
       text += indent + ") initializers (\n";
@@ -141,6 +147,7 @@ class Listing {
     std::vector<std::string> results;
     for (const model::ValueInfo& output : graph.output) results.push_back(output.name);
     body(graph.node, results, indent);
+    types_ = outer;
   }
 
   void function(const model::Function& f) {
@@ -168,8 +175,8 @@ class Listing {
                         attributes.empty() ? "" : "[" + attributes + "]", names(node.input));
     std::string found;
     for (const std::string& output : node.output) {
-      const auto at = types_.find(output);
-      if (at != types_.end()) found += (found.empty() ? " : " : ", ") + at->second.text();
+      const auto at = types_->find(output);
+      if (at != types_->end()) found += (found.empty() ? " : " : ", ") + at->second.text();
     }
     text += found + "\n";
     for (const model::Attribute& a : node.attribute) {
@@ -178,13 +185,14 @@ class Listing {
     }
   }
 
-  const Types& types_;
+  const Types* types_;
+  const BodyTypes& bodies_;
 };
 
 }  // namespace
 
-std::string listing(const model::Model& model, const Types& types) {
-  Listing out(types);
+std::string listing(const model::Model& model, const Types& types, const BodyTypes& bodies) {
+  Listing out(types, bodies);
   if (model.graph) out.graph(*model.graph, "");
   for (const model::Function& function : model.functions) out.function(function);
   return std::move(out.text);

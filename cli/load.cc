@@ -16,8 +16,7 @@ Result<Loaded> load(const std::string& path, const EngineFlags& engine, const In
   SDX_ASSIGN(loaded.options, engine.options());
   double start = now_ms();
   SDX_ASSIGN(loaded.model, model::read_file(path));
-  SDX_ASSIGN(loaded.options.set, inputs.bindings(*loaded.model));
-  if (loaded.model->graph) loaded.options.overridden = inputs.overridden(*loaded.model);
+  SDX_TRY(inputs.complete(*loaded.model, loaded.options));
   SDX_ASSIGN(loaded.compiled, compile(loaded.model, loaded.options));
   loaded.load_ms = now_ms() - start;
 

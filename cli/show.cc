@@ -10,7 +10,8 @@ namespace sdx::cli {
 namespace {
 
 struct Flags {
-  std::string model, stage = "model", format = "text";
+  std::string model, stage = "model", format = "text", explain;
+  bool summary = false;
   EngineFlags engine;
   InputFlags inputs;
 };
@@ -19,7 +20,21 @@ std::string drawn(const typed::Graph& graph, const std::string& format) {
   return format == "dot" ? to_dot(graph) : format == "svg" ? to_svg(graph) : typed::print(graph);
 }
 
+Result<std::string> text_inferred(const std::shared_ptr<const model::Model>& model,
+                                  const Flags& flags, const CompileOptions& options) {
+  SDX_ASSIGN(const infer::Inferred known, sdx::inferred(model, options, true));
+  if (!flags.explain.empty()) return known.explain(flags.explain);
+  for (const check::Diagnostic& stale : known.stale())
+    std::fprintf(stderr, "%s\n", stale.text(flags.model).c_str());
+  if (flags.summary) return known.summary().text();
+  Types types;
+  for (const auto& [name, outlet] : known.wires()) types.emplace(name, known.graph().fact(outlet));
+  return listing(*model, types, known.bodies()->graphs);
+}
+
 Result<std::string> text_at(const Flags& flags) {
+  if ((flags.summary || !flags.explain.empty()) && flags.stage != "inferred")
+    return fail("SDX-C0038", "--explain and --summary belong to --at inferred");
   SDX_ASSIGN(const auto model, model::read_file(flags.model));
   const bool draws = flags.format != "text";
   if (draws && flags.stage == "plan") {
@@ -27,16 +42,11 @@ Result<std::string> text_at(const Flags& flags) {
   }
   if (!draws && flags.stage == "model") return listing(*model);
   SDX_ASSIGN(CompileOptions options, flags.engine.options());
-  SDX_ASSIGN(options.set, flags.inputs.bindings(*model));
-  std::map<std::string, typed::Outlet> wires;
-  SDX_ASSIGN(const typed::Graph graph, type(model, options, &wires));
+  SDX_TRY(flags.inputs.complete(*model, options));
+  if (!draws && flags.stage == "inferred") return text_inferred(model, flags, options);
+  SDX_ASSIGN(const typed::Graph graph, type(model, options));
   if (draws && flags.stage != "optimized") return drawn(graph.without_dead(), flags.format);
   if (flags.stage == "checked") return listing(*model);
-  if (flags.stage == "inferred") {
-    Types types;
-    for (const auto& [name, outlet] : wires) types.emplace(name, graph.fact(outlet));
-    return listing(*model, types);
-  }
   if (flags.stage == "typed") return typed::print(graph.without_dead());
   SDX_ASSIGN(const auto compiled, compile(graph, options));
   if (flags.stage == "optimized") return drawn(compiled->graph(), flags.format);
@@ -59,8 +69,10 @@ Command show_command(CLI::App& program) {
                   "text, or a drawing of the graph: svg, or dot for Graphviz")
       ->check(CLI::IsMember({"text", "svg", "dot"}))
       ->capture_default_str();
-  app->add_option("--set", flags->inputs.sizes, "the size of a symbolic dimension: DIM=V")
-      ->take_all();
+  flags->inputs.add_sizes_to(*app);
+  app->add_option("--explain", flags->explain,
+                  "at inferred: why this value has its type, rank and dimensions");
+  app->add_flag("--summary", flags->summary, "at inferred: how much is known, in counts");
   flags->engine.add_to(*app);
   return {app, [flags] {
             const Result<std::string> text = text_at(*flags);

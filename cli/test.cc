@@ -95,6 +95,15 @@ Status run_data_set(const model::Model& model, const run::Compiled& compiled, ru
   if (outputs.size() != results.size()) {
     return fail("SDX-C0012", "{} outputs, expected {}", results.size(), outputs.size());
   }
+  // What typing promised of the outputs holds.
+  for (size_t i = 0; i < results.size(); ++i) {
+    const typed::Output& output = compiled.graph().outputs()[i];
+    const Fact& promised = compiled.graph().fact(output.outlet);
+    if (!admits(promised, results[i])) {
+      return fail("SDX-C0018", "output {} \"{}\" is {}, but was typed as {}", i, output.name,
+                  fact_of(results[i]).text(), promised.text());
+    }
+  }
   const bool drawn = draws(model);
   for (size_t i = 0; i < outputs.size(); ++i) {
     SDX_ASSIGN(const Value expected, read_value(outputs[i], model.graph->output[i].type));

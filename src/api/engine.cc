@@ -13,22 +13,36 @@ size_t physical_memory() {
   return pages > 0 && size > 0 ? size_t(pages) * size_t(size) : SIZE_MAX;
 }
 
-Result<typed::Graph> type(std::shared_ptr<const model::Model> model, const CompileOptions& options,
-                          std::map<std::string, typed::Outlet>* wires) {
+Result<infer::Inferred> inferred(std::shared_ptr<const model::Model> model,
+                                 const CompileOptions& options, bool thorough) {
   const std::string path = model->path;
-  infer::Options typing;
-  typing.set = options.set;
-  typing.wires = wires;
-  typing.overridden = options.overridden;
-  Result<typed::Graph> graph = infer::type_model(std::move(model), typing);
-  if (graph) return graph;
-  Error error = std::move(graph).error();
-  // "model.onnx: graph "main", node 7 ...": the outermost place in the model starts with the file.
-  const auto at = std::find_if(error.where.rbegin(), error.where.rend(),
-                               [](const std::string& place) { return place.starts_with("graph"); });
-  if (at == error.where.rend()) return std::move(error).in(path);
-  if (!path.empty()) *at = fmt::format("{}: {}", path, *at);
-  return error;
+  infer::Options wanted;
+  wanted.set = options.set;
+  wanted.overridden = options.overridden;
+  wanted.assertions = options.assertions;
+  wanted.thorough = thorough;
+  if (thorough) wanted.bodies = std::make_shared<infer::BodyFacts>();
+  const auto here = [&](Error error) {
+    // "model.onnx: graph "main", node 7 ...": the outermost place in the model starts with the
+    // file.
+    const auto at =
+        std::find_if(error.where.rbegin(), error.where.rend(),
+                     [](const std::string& place) { return place.starts_with("graph"); });
+    if (at == error.where.rend()) return std::move(error).in(path);
+    if (!path.empty()) *at = fmt::format("{}: {}", path, *at);
+    return error;
+  };
+  Result<check::Checked> checked = check::checked(std::move(model), {.open_types = true});
+  if (!checked) return here(std::move(checked).error());
+  Result<infer::Inferred> known = infer::infer(*checked, wanted);
+  if (!known) return here(std::move(known).error());
+  return known;
+}
+
+Result<typed::Graph> type(std::shared_ptr<const model::Model> model,
+                          const CompileOptions& options) {
+  SDX_ASSIGN(infer::Inferred known, inferred(std::move(model), options));
+  return std::move(known).typed();
 }
 
 Result<std::shared_ptr<const run::Compiled>> compile(std::shared_ptr<const model::Model> model,

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "infer/typing.h"
+#include "infer/inferred.h"
 #include "model/io.h"
 #include "run/session.h"
 
@@ -16,12 +16,13 @@ namespace sdx {
 size_t physical_memory();
 
 struct CompileOptions {
-  int threads = 0;         // 0: the CPUs this process may use
-  Isa isa = best_isa();    // no bit depends on it
-  bool optimize = true;    // rewrites; they keep every bit
-  bool strict = false;     // --numerics strict: no rewrite that changes bits
-  bool reference = false;  // run every operator's reference body
-  Bindings set;            // sizes for symbolic dimensions
+  int threads = 0;                      // 0: the CPUs this process may use
+  Isa isa = best_isa();                 // no bit depends on it
+  bool optimize = true;                 // rewrites; they keep every bit
+  bool strict = false;                  // --numerics strict: no rewrite that changes bits
+  bool reference = false;               // run every operator's reference body
+  Bindings set;                         // sizes for symbolic dimensions
+  std::vector<std::string> assertions;  // of the symbols: "N<=512", "H%32==0"
   // Inputs that have an initializer of their name and shall be given at each run all the same.
   std::set<std::string> overridden;
   std::optional<uint64_t> order;  // steps in an order drawn with this seed; no bit depends on it
@@ -29,10 +30,12 @@ struct CompileOptions {
   size_t most_arena_bytes = physical_memory();
 };
 
-// The typed graph of a model, before optimisation. `wires` is filled with the names of its main
-// graph.
-Result<typed::Graph> type(std::shared_ptr<const model::Model> model, const CompileOptions& = {},
-                          std::map<std::string, typed::Outlet>* wires = nullptr);
+// A model with what is known of every wire. With `thorough`, all that can be learnt is, the reasons
+// are kept, and declared types are compared: what people want to see, and a run does not need.
+Result<infer::Inferred> inferred(std::shared_ptr<const model::Model> model,
+                                 const CompileOptions& = {}, bool thorough = false);
+// The typed graph of a model, before optimisation.
+Result<typed::Graph> type(std::shared_ptr<const model::Model> model, const CompileOptions& = {});
 Result<std::shared_ptr<const run::Compiled>> compile(std::shared_ptr<const model::Model> model,
                                                      const CompileOptions& = {});
 Result<std::shared_ptr<const run::Compiled>> compile(const typed::Graph& graph,

@@ -15,7 +15,8 @@ enum class Profile { onnx, sonnx, sonnx_full };
 struct Options {
   Profile profile = Profile::onnx;
   bool capture_forbid = false;  // SONNX-F3 is an error
-  size_t most = 1000;           // errors, and other findings, kept; more are counted
+  bool open_types = false;  // inputs and outputs may leave out types and shapes: they are inferred
+  size_t most = 1000;       // errors, and other findings, kept; more are counted
 };
 
 Report check(const model::Model& model, const Options& options = {});

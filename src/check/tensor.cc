@@ -11,6 +11,7 @@ void Checker::value_info(const model::ValueInfo& info, bool main, const Place& p
     report(rule::value_name, place, "a value is declared without a name");
   }
   metadata(info.metadata_props, rule::inner_metadata_repeated, place);
+  if (options_.open_types) main = false;
   if (info.type && !std::holds_alternative<std::monostate>(info.type->value)) {
     type(*info.type, main, place);
   } else if (main) {

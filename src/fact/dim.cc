@@ -1,6 +1,8 @@
 #include "fact/dim.h"
 
 #include <algorithm>
+#include <cctype>
+#include <string_view>
 
 namespace sdx {
 
@@ -23,6 +25,35 @@ int64_t floor_quotient(int64_t a, int64_t b) {
 int64_t mul(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
 int64_t add(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
 
+// Names that could be read as an expression stand in backticks: the text of a size can be parsed
+// back (fact/expression.h).
+std::string symbol_text(const std::string& name) {
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || static_cast<unsigned char>(c) >= 0x80 ||
+           std::string_view("_.?:@#$").find(c) != std::string_view::npos;
+  };
+  if (!name.empty() && !std::isdigit(static_cast<unsigned char>(name[0])) &&
+      std::all_of(name.begin(), name.end(), plain)) {
+    return name;
+  }
+  std::string text = "`";
+  for (const char c : name) text += c == '`' ? std::string("``") : std::string(1, c);
+  return text + "`";
+}
+
+// An operand of a division.
+std::string operand(const std::string& text) {
+  int depth = 0;
+  bool quoted = false, plain = true;
+  for (const char c : text) {
+    if (c == '`') quoted = !quoted;
+    if (quoted) continue;
+    depth += c == '(' ? 1 : c == ')' ? -1 : 0;
+    if (depth == 0 && (c == '+' || c == '-' || c == '*')) plain = false;
+  }
+  return plain ? text : "(" + text + ")";
+}
+
 }  // namespace
 
 Dim Dim::symbol(std::string name) { return atom(Kind::symbol, std::move(name), 0, 0); }
@@ -33,10 +64,10 @@ Dim Dim::atom(Kind kind, std::string name, Dim a, Dim b) {
   std::string text;
   switch (kind) {
     case Kind::symbol:
-      text = name;
+      text = symbol_text(name);
       break;
     case Kind::floor_div:
-      text = "floor((" + a.text() + ")/(" + b.text() + "))";
+      text = "floor(" + operand(a.text()) + "/" + operand(b.text()) + ")";
       break;
     case Kind::min:
       text = "min(" + a.text() + "," + b.text() + ")";

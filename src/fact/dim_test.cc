@@ -19,7 +19,7 @@ TEST(Dim, division_takes_out_what_divides) {
   EXPECT_EQ(floor_div(N * 4 + 3, 2), N * 2 + 1);
   EXPECT_EQ(floor_div(N * H, N), H);
   EXPECT_EQ(ceil_div(7, 2), Dim(4));
-  EXPECT_EQ(floor_div(H + 2, 2).text(), "floor((H)/(2))+1");
+  EXPECT_EQ(floor_div(H + 2, 2).text(), "floor(H/2)+1");
   EXPECT_EQ(floor_div(floor_div(H, 2) * 2, 2), floor_div(H, 2));
 }
 

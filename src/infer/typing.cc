@@ -1,11 +1,11 @@
 #include "infer/typing.h"
 
 #include <algorithm>
-#include <set>
 
 #include "gradient/gradient.h"
 #include "infer/attributes.h"
 #include "infer/names.h"
+#include "infer/walk.h"
 #include "model/tensor.h"
 #include "ops/list.h"
 #include "typed/body.h"
@@ -21,7 +21,7 @@ constexpr std::string_view kTraining = "ai.onnx.preview.training";
 
 // Names that are visible at one place, and the opsets that nodes there mean.
 struct Scope {
-  std::map<std::string, Outlet, std::less<>> wires;
+  Wires wires;
   const Opsets* opsets = nullptr;
   const AttrMap* arguments = nullptr;  // attributes of the function call being inlined
   std::string path;                    // "graph \"main\"" and the calls on the way here
@@ -30,8 +30,8 @@ struct Scope {
 
 class Typer {
  public:
-  Typer(std::shared_ptr<const model::Model> model, const Options& options, Graph& graph)
-      : model_(std::move(model)), options_(options), graph_(graph) {}
+  Typer(std::shared_ptr<const model::Model> model, const Options& options, Sink& sink)
+      : model_(std::move(model)), options_(options), sink_(sink) {}
 
   Status graph_body(const model::Graph& body, Scope& scope) {
     for (const model::TensorData& init : body.initializer) {
@@ -40,7 +40,7 @@ class Typer {
       if (!tensor)
         return std::move(tensor).error().in(
             fmt::format("{}, initializer \"{}\"", scope.path, init.name));
-      scope.wires[init.name] = graph_.constant(*std::move(tensor), init.name);
+      scope.wires[init.name] = sink_.constant(*std::move(tensor), init.name);
     }
     for (const model::SparseTensorData& init : body.sparse_initializer) {
       const std::string& name = init.values ? init.values->name : std::string();
@@ -49,7 +49,7 @@ class Typer {
       if (!tensor)
         return std::move(tensor).error().in(
             fmt::format("{}, initializer \"{}\"", scope.path, name));
-      scope.wires[name] = graph_.constant(*std::move(tensor), name);
+      scope.wires[name] = sink_.constant(*std::move(tensor), name);
     }
     return nodes(body.node, scope);
   }
@@ -97,7 +97,7 @@ class Typer {
 
   Status add(const std::vector<model::Node>& list, size_t at, Scope& scope) {
     const model::Node& node = list[at];
-    if (graph_.size() > options_.most_nodes) {
+    if (sink_.size() > options_.most_nodes) {
       return fail("SDX-G0010", "more than {} nodes after inlining functions", options_.most_nodes);
     }
     std::vector<Outlet> inputs;
@@ -141,7 +141,7 @@ class Typer {
     }
     for (const std::string& name : node.output) use.wanted.push_back(!name.empty());
     SDX_ASSIGN(const std::vector<Outlet> outputs,
-               graph_.add(std::move(use), std::move(inputs), {label(node)}));
+               sink_.add(std::move(use), std::move(inputs), {label(node)}));
     for (size_t i = 0; i < node.output.size(); ++i) {
       if (!node.output[i].empty()) scope.wires[node.output[i]] = outputs[i];
     }
@@ -153,6 +153,7 @@ class Typer {
   Status gradient(const std::vector<model::Node>& list, size_t at,
                   const std::vector<Outlet>& inputs, Scope& scope) {
     const model::Node& node = list[at];
+    if (!sink_.knows_facts()) return fail(kForwardsOnly, "Gradient is typed forwards only");
     std::vector<std::string> independent, xs;
     std::string y;
     for (const std::string_view wanted : {"xs", "zs", "y"}) {
@@ -175,7 +176,7 @@ class Typer {
     inner.calls = scope.calls;
     std::vector<Outlet> outside;  // of each source of `graph`
     for (size_t i = 0; i < independent.size(); ++i) {
-      Fact fact = graph_.fact(inputs[i]);
+      Fact fact = sink_.fact(inputs[i]);
       if (!fact.is_tensor() || (i < xs.size() && !is_float(fact.type))) {
         return fail("SDX-G0011", "Gradient: input {} is {}, which has no derivative", i,
                     fact.text());
@@ -189,7 +190,7 @@ class Typer {
     const std::vector<bool> part = nodes_between(list, at, independent, y, given);
     for (const std::string& name : given) {
       SDX_ASSIGN(const Outlet outer, wire(name, scope));
-      const Fact& fact = graph_.fact(outer);
+      const Fact& fact = sink_.fact(outer);
       if (fact.value) {
         inner.wires[name] = graph.constant(*fact.value, name);
       } else if (fact.present()) {
@@ -199,7 +200,8 @@ class Typer {
         inner.wires[name] = Outlet{};
       }
     }
-    SDX_TRY(Typer(model_, options_, graph).nodes(list, inner, &part));
+    GraphSink part_of_graph(graph);
+    SDX_TRY(Typer(model_, options_, part_of_graph).nodes(list, inner, &part));
     SDX_ASSIGN(const Outlet target, wire(y, inner));
     std::vector<Outlet> variables(graph.inputs().begin(),
                                   graph.inputs().begin() + std::ptrdiff_t(xs.size()));
@@ -222,12 +224,12 @@ class Typer {
       if (node.kind == typed::Node::Kind::source) {
         wires[id] = {sources[source++]};
       } else if (node.kind == typed::Node::Kind::constant) {
-        wires[id] = {graph_.constant(*node.outputs[0].value, node.use.name)};
+        wires[id] = {sink_.constant(*node.outputs[0].value, node.use.name)};
       } else {
         std::vector<Outlet> inputs;
         for (const Outlet in : node.inputs)
           inputs.push_back(in.present() ? wires[in.node][in.slot] : in);
-        SDX_ASSIGN(wires[id], graph_.add(node.use, std::move(inputs), {origin}));
+        SDX_ASSIGN(wires[id], sink_.add(node.use, std::move(inputs), {origin}));
       }
     }
     std::vector<Outlet> outputs;
@@ -285,12 +287,28 @@ class Typer {
 
   std::shared_ptr<const model::Model> model_;
   const Options& options_;
-  Graph& graph_;
+  Sink& sink_;
 };
+
+}  // namespace
+
+std::vector<Stated> stated(const model::Graph& graph, const Wires& wires) {
+  std::vector<Stated> all;
+  for (const auto* list : {&graph.output, &graph.value_info}) {
+    for (const model::ValueInfo& value : *list) {
+      const auto at = wires.find(value.name);
+      if (at != wires.end() && at->second.present() && value.type)
+        all.push_back({at->second, fact_of(*value.type, value.name)});
+    }
+  }
+  return all;
+}
+
+namespace {
 
 // A subgraph of the model, waiting for the facts of its inputs. Owns what its typing needs: a plan
 // outlives the typer.
-class ModelBody final : public BodySource {
+class ModelBody final : public PartialBody {
  public:
   ModelBody(std::shared_ptr<const model::Model> model, const model::Graph& graph,
             std::vector<std::string> captured, const Scope& scope, const Options& options,
@@ -316,35 +334,58 @@ class ModelBody final : public BodySource {
     }
     Graph typed;
     typed.name = fmt::format("{}@{}", graph_.name, place_);
+    GraphSink sink(typed);
+    Scope scope = scope_here();
+    SDX_TRY(walk(formal, captured, sink, scope));
+    for (const model::ValueInfo& output : graph_.output)
+      typed.output(output.name, scope.wires.find(output.name)->second);
+    if (options_.bodies != nullptr) options_.bodies->note(graph_, scope.wires, typed);
+    return std::shared_ptr<const Body>(std::make_shared<GraphBody>(std::move(typed)));
+  }
+
+  Facts required(const Facts& captured) const override {
+    Net net;
+    Scope scope = scope_here();
+    if (!walk({}, captured, net, scope)) return captured;
+    solve(net, stated(graph_, scope.wires));
+    Facts facts;
+    for (size_t i = 0; i < captured.size(); ++i)
+      facts.push_back(net.at(net.sources[graph_.input.size() + i]).fact);
+    return facts;
+  }
+
+ private:
+  Scope scope_here() const {
     Scope scope;
     scope.opsets = &opsets_;
     scope.arguments = &arguments_;
     scope.path = fmt::format("{}, subgraph \"{}\"", path_, graph_.name);
     scope.calls = calls_;
+    return scope;
+  }
+
+  // Its formal inputs, then what it captures, as sources; then its nodes.
+  Status walk(const Facts& formal, const Facts& captured, Sink& sink, Scope& scope) const {
     for (size_t i = 0; i < graph_.input.size(); ++i) {
       const model::ValueInfo& declared = graph_.input[i];
       Fact fact = i < formal.size() ? formal[i] : Fact{};
       if (!fact.present() && declared.type) fact = fact_of(*declared.type, declared.name);
-      scope.wires[declared.name] = typed.source(declared.name, fact);
+      scope.wires[declared.name] = sink.source(declared.name, fact);
     }
     for (size_t i = 0; i < captured_.size(); ++i) {
       // A captured constant is a constant inside too.
-      scope.wires[captured_[i]] = typed.source(captured_[i], captured[i]);
+      scope.wires[captured_[i]] = sink.source(captured_[i], captured[i]);
     }
-    Typer typer(model_, options_, typed);
-    SDX_TRY(typer.graph_body(graph_, scope));
+    SDX_TRY(Typer(model_, options_, sink).graph_body(graph_, scope));
     for (const model::ValueInfo& output : graph_.output) {
-      const auto at = scope.wires.find(output.name);
-      if (at == scope.wires.end()) {
+      if (!scope.wires.contains(output.name)) {
         return fail("SDX-G0007", "nothing defines output \"{}\" of subgraph \"{}\"", output.name,
                     graph_.name);
       }
-      typed.output(output.name, at->second);
     }
-    return std::shared_ptr<const Body>(std::make_shared<GraphBody>(std::move(typed)));
+    return ok();
   }
 
- private:
   std::shared_ptr<const model::Model> model_;
   const model::Graph& graph_;
   std::vector<std::string> captured_;
@@ -412,40 +453,38 @@ Fact fact_of(const model::Type& type, const std::string& scope) {
   return open;
 }
 
-Result<Graph> type_model(std::shared_ptr<const model::Model> model, const Options& options) {
-  if (!model->graph) return fail("SDX-G0008", "the model has no graph");
-  SDX_TRY(all_supported(*model));
+Result<Wires> walk_model(const std::shared_ptr<const model::Model>& model, const Options& options,
+                         Sink& sink) {
   const model::Graph& main = *model->graph;
   const Opsets opsets = opsets_of(model->opset_import);
-  Graph graph;
-  graph.name = main.name;
   Scope scope;
   scope.opsets = &opsets;
   scope.path = fmt::format("graph \"{}\"", main.name);
 
-  std::set<std::string_view> initialized;
-  for (const model::TensorData& init : main.initializer) initialized.insert(init.name);
+  std::map<std::string_view, Fact> initialized;
+  for (const model::TensorData& init : main.initializer)
+    initialized.emplace(init.name, Fact::tensor(init.dtype(), shape_of(init.dims)));
   for (const model::SparseTensorData& init : main.sparse_initializer) {
-    if (init.values) initialized.insert(init.values->name);
+    if (init.values)
+      initialized.emplace(init.values->name,
+                          Fact::tensor(init.values->dtype(), shape_of(init.dims)));
   }
   for (const model::ValueInfo& input : main.input) {
-    // An input with a default: the default, unless the caller gives a value.
-    if (initialized.contains(input.name) && !options.overridden.contains(input.name)) continue;
-    const Fact fact =
-        input.type ? fact_of(*input.type, input.name) : Fact::tensor(DType::undefined);
-    scope.wires[input.name] = graph.source(input.name, bound(fact, options.set));
+    Fact fact = input.type ? fact_of(*input.type, input.name) : Fact::tensor(DType::undefined);
+    if (const auto at = initialized.find(input.name); at != initialized.end()) {
+      if (!options.overridden.contains(input.name)) continue;  // the default
+      if (fact.type == DType::undefined) fact = at->second;
+    }
+    scope.wires[input.name] = sink.source(input.name, bound(fact, options.set));
   }
-  Typer typer(model, options, graph);
+  Typer typer(model, options, sink);
   SDX_TRY(typer.graph_body(main, scope));
   for (const model::ValueInfo& output : main.output) {
-    const auto at = scope.wires.find(output.name);
-    if (at == scope.wires.end()) {
+    if (!scope.wires.contains(output.name)) {
       return fail("SDX-G0007", "nothing defines output \"{}\"", output.name).in(scope.path);
     }
-    graph.output(output.name, at->second);
   }
-  if (options.wires != nullptr) options.wires->insert(scope.wires.begin(), scope.wires.end());
-  return graph;
+  return std::move(scope.wires);
 }
 
 }  // namespace sdx::infer

@@ -1,5 +1,4 @@
-// Typing: a model becomes a typed graph. Functions are inlined, subgraphs are typed with what they
-// capture, every wire gets a fact.
+// What inference is asked for, and what declared types say.
 #pragma once
 
 #include <map>
@@ -12,16 +11,28 @@
 
 namespace sdx::infer {
 
-struct Options {
-  Bindings set;  // sizes for symbolic dimensions of the inputs
-  // Inputs whose initializer is only a default that the caller replaces at each run.
-  std::set<std::string> overridden;
-  size_t most_nodes = 1 << 22;  // after inlining: nested functions can grow exponentially
-  std::map<std::string, typed::Outlet>* wires =
-      nullptr;  // filled with the main graph's names, for people
+// Names of a graph's wires.
+using Wires = std::map<std::string, typed::Outlet, std::less<>>;
+
+// The wires of subgraphs, for people: what was known of each when its graph was last typed.
+struct BodyFacts {
+  std::map<const model::Graph*, std::map<std::string, Fact, std::less<>>> graphs;
+  void note(const model::Graph& graph, const Wires& wires, const typed::Graph& typed) {
+    auto& facts = graphs[&graph];
+    for (const auto& [name, outlet] : wires) facts[name] = typed.fact(outlet);
+  }
 };
 
-Result<typed::Graph> type_model(std::shared_ptr<const model::Model> model, const Options& = {});
+struct Options {
+  Bindings set;                         // sizes for symbolic dimensions of the inputs
+  std::set<std::string> overridden;     // inputs that are given although they have a default
+  std::vector<std::string> assertions;  // of the symbols: "N<=512", "H%32==0"
+  size_t most_nodes = 1 << 22;          // after inlining: nested functions can grow exponentially
+  // For people: learn all that can be learnt, keep why, and compare with what the model states. A
+  // model whose inputs have types and ranks does not need it to run.
+  bool thorough = false;
+  std::shared_ptr<BodyFacts> bodies;  // filled if given
+};
 
 // The fact that a declared type states. Dimensions without a name or number get symbols that start
 // with `scope`.

@@ -11,6 +11,7 @@ using typed::Outlet;
 Rewriting::Rewriting(const Graph& old_graph)
     : old(old_graph), moved_(old_graph.size()), uses_(old_graph.size()) {
   made.name = old.name;
+  made.assumptions = old.assumptions;
   for (uint32_t id = 0; id < old.size(); ++id) uses_[id].resize(old.node(id).outputs.size());
   for (const Node& node : old.nodes()) {
     for (const Outlet input : node.inputs) {

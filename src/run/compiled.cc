@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fact/assume.h"
 #include "kernel/isa_scope.h"
 #include "ops/list.h"
 
@@ -106,6 +107,7 @@ Result<std::shared_ptr<const Planned>> Compiled::planned_for(std::span<const Val
                   fact.text());
     }
   }
+  if (graph_.assumptions) SDX_TRY(graph_.assumptions->check(bindings));
   return planned_under(bindings);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fact/assume.h"
 #include "op/body_runner.h"
 #include "op/conform.h"
 #include "typed/eval.h"
@@ -144,6 +145,7 @@ Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs
             Dim::symbol(fmt::format("?{}{}.{}.{}", place_in(name), id, slot, axis));
       }
     }
+    if (assumptions) assumptions->simplify(fact);
     if (fact.symbolic && std::any_of(fact.symbolic->begin(), fact.symbolic->end(),
                                      [](const Dim& dim) { return dim.is_unknown(); })) {
       fact.symbolic.reset();
@@ -182,6 +184,17 @@ Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs
   return outlets;
 }
 
+void Graph::learn(Outlet outlet, const Fact& learnt) {
+  Fact& fact = nodes_[outlet.node].outputs[outlet.slot];
+  if (!fact.is_tensor()) return;
+  if (fact.type == DType::undefined) fact.type = learnt.type;
+  if (fact.shape || !learnt.shape) return;
+  fact.shape.emplace();
+  for (size_t axis = 0; axis < learnt.rank(); ++axis) {
+    fact.shape->push_back(Dim::symbol(fmt::format("?{}.{}.{}", outlet.node, outlet.slot, axis)));
+  }
+}
+
 std::vector<std::vector<std::vector<uint32_t>>> Graph::successors() const {
   std::vector<std::vector<std::vector<uint32_t>>> users(nodes_.size());
   for (size_t id = 0; id < nodes_.size(); ++id) users[id].resize(nodes_[id].outputs.size());
@@ -205,6 +218,7 @@ Graph Graph::without_dead() const {
   }
   Graph kept;
   kept.name = name;
+  kept.assumptions = assumptions;
   std::vector<uint32_t> moved(nodes_.size(), UINT32_MAX);
   const auto map = [&](Outlet outlet) {
     return outlet.present() ? Outlet{moved[outlet.node], outlet.slot} : outlet;
@@ -226,8 +240,10 @@ Status Graph::verify() const {
     return outlet.node < before && outlet.slot < nodes_[outlet.node].outputs.size() &&
            fact(outlet).present();
   };
+  size_t sources = 0;
   for (size_t id = 0; id < nodes_.size(); ++id) {
     const Node& node = nodes_[id];
+    sources += node.kind == Node::Kind::source ? 1 : 0;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i].present() && !exists(node.inputs[i], id)) {
         return fail("SDX-T0901", "node {} reads wire {}.{}, which does not stand before it", id,
@@ -244,11 +260,28 @@ Status Graph::verify() const {
     for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
       const Fact& kept = node.outputs[slot];
       if (!kept.present()) continue;
-      if (slot >= out.size() || out[slot].kind != kept.kind || out[slot].type != kept.type ||
+      // A type or rank that the inputs leave open may have been learnt elsewhere.
+      if (slot >= out.size() || out[slot].kind != kept.kind ||
+          (out[slot].type != kept.type && out[slot].type != DType::undefined) ||
           (out[slot].has_rank() && kept.has_rank() && out[slot].rank() != kept.rank())) {
         return fail("SDX-T0903", "node {} ({}): its fact {} is not what its inputs give", id,
                     node.op().name, kept.text());
       }
+      const bool ranked = out[slot].has_rank() && kept.has_rank();
+      for (size_t axis = 0; ranked && axis < kept.rank(); ++axis) {
+        const Dim &kept_size = kept.dim(axis), &given = out[slot].dim(axis);
+        if (kept_size.is_const() && given.is_const() && !(kept_size == given)) {
+          return fail("SDX-T0903", "node {} ({}): dimension {} of {} is {} by its inputs", id,
+                      node.op().name, axis, kept.text(), given.text());
+        }
+      }
+    }
+  }
+  if (sources != inputs_.size())
+    return fail("SDX-T0905", "{} sources, {} inputs", sources, inputs_.size());
+  for (const Outlet input : inputs_) {
+    if (!exists(input, nodes_.size()) || nodes_[input.node].kind != Node::Kind::source) {
+      return fail("SDX-T0905", "input {}.{} is no source", input.node, input.slot);
     }
   }
   for (const Output& output : outputs_) {

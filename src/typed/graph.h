@@ -9,6 +9,10 @@
 
 #include "op/op.h"
 
+namespace sdx {
+class Assumptions;  // fact/assume.h
+}
+
 namespace sdx::typed {
 
 // A wire: output `slot` of node `node`.
@@ -41,6 +45,8 @@ struct Output {
 class Graph {
  public:
   std::string name;
+  // What holds of the symbols; sizes are simplified by it as nodes are added.
+  std::shared_ptr<const Assumptions> assumptions;
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& node(uint32_t id) const { return nodes_[id]; }
@@ -56,6 +62,9 @@ class Graph {
   // sdx::Node.
   Result<std::vector<Outlet>> add(sdx::Node use, std::vector<Outlet> inputs,
                                   std::vector<std::string> origin = {});
+  // Gives an open fact the element type and rank that were learnt elsewhere. Sizes stay symbols,
+  // bound when they are known: memory is never planned on a claim.
+  void learn(Outlet outlet, const Fact& learnt);
   void output(std::string name, Outlet outlet) { outputs_.push_back({std::move(name), outlet}); }
 
   // For each node and slot: the nodes that read it, once per reading input.

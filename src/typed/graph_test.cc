@@ -1,0 +1,107 @@
+// FEATURES T1, T2: nodes, outlets, successors, sources and outputs; the verifier.
+#include "typed/graph.h"
+
+#include <gtest/gtest.h>
+
+#include "ops/list.h"
+
+namespace sdx::typed {
+namespace {
+
+Outlet add(Graph& graph, const char* op, std::vector<Outlet> inputs, AttrMap attrs = {}) {
+  sdx::Node use;
+  use.op = find_op("", op);
+  use.opset = 21;
+  use.attrs = std::move(attrs);
+  use.wanted = {true};
+  const auto made = graph.add(std::move(use), std::move(inputs));
+  EXPECT_TRUE(made) << made.error().text();
+  return made ? (*made)[0] : Outlet{};
+}
+
+TEST(Graph, inputs_are_sources_and_any_outlet_can_be_an_output) {
+  Graph graph;
+  const Outlet x = graph.source("x", Fact::tensor(DType::f32, {Dim::symbol("N"), 3}));
+  const Outlet r = add(graph, "Relu", {x});
+  const Outlet s = add(graph, "Add", {r, x});
+  graph.output("inner", r);
+  graph.output("same", x);
+  graph.output("last", s);
+  EXPECT_EQ(graph.node(x.node).kind, Node::Kind::source);
+  EXPECT_EQ(graph.inputs(), std::vector<Outlet>{x});
+  EXPECT_EQ(graph.fact(s).text(), "f32[N,3]");
+  const Status status = graph.verify();
+  EXPECT_TRUE(status) << status.error().text();
+}
+
+TEST(Graph, successors_list_each_reading_input_once) {
+  Graph graph;
+  const Outlet x = graph.source("x", Fact::tensor(DType::f32, {2}));
+  const Outlet a = add(graph, "Add", {x, x});
+  const Outlet b = add(graph, "Relu", {a});
+  graph.output("y", b);
+  const auto users = graph.successors();
+  EXPECT_EQ(users[x.node][0], (std::vector<uint32_t>{a.node, a.node}));
+  EXPECT_EQ(users[a.node][0], std::vector<uint32_t>{b.node});
+  EXPECT_TRUE(users[b.node][0].empty());
+}
+
+TEST(Graph, without_dead_keeps_sources_and_renumbers_consistently) {
+  Graph graph;
+  const Outlet x = graph.source("x", Fact::tensor(DType::f32, {2}));
+  graph.source("unused", Fact::tensor(DType::f32, {2}));
+  add(graph, "Neg", {x});
+  const Outlet y = add(graph, "Relu", {x});
+  graph.output("y", y);
+  const Graph kept = graph.without_dead();
+  EXPECT_EQ(kept.size(), 3u);
+  EXPECT_EQ(kept.inputs().size(), 2u);
+  EXPECT_TRUE(kept.verify());
+}
+
+TEST(Graph, a_type_error_is_found_as_the_node_is_made_and_leaves_the_graph_as_it_was) {
+  Graph graph;
+  const Outlet x = graph.source("x", Fact::tensor(DType::f32, {2, 3}));
+  const Outlet w = graph.source("w", Fact::tensor(DType::f32, {5, 7}));
+  sdx::Node use;
+  use.op = find_op("", "MatMul");
+  use.opset = 21;
+  use.wanted = {true};
+  EXPECT_FALSE(graph.add(use, {x, w}));
+  EXPECT_EQ(graph.size(), 2u);
+  EXPECT_TRUE(graph.verify());
+}
+
+TEST(Verifier, a_constant_without_a_value_is_found) {
+  Graph graph;
+  const Outlet x = graph.source("x", Fact::tensor(DType::f32, {2}));
+  const Outlet w = graph.constant(Tensor::of<float>({2}, {1, 2}));
+  graph.output("y", add(graph, "Add", {x, w}));
+  EXPECT_TRUE(graph.verify());
+  graph.forget_value(w.node);
+  const Status status = graph.verify();
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, "SDX-T0902");
+}
+
+TEST(Verifier, an_output_without_a_wire_is_found) {
+  Graph graph;
+  graph.source("x", Fact::tensor(DType::f32, {2}));
+  graph.output("y", {7, 0});
+  const Status status = graph.verify();
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, "SDX-T0904");
+}
+
+TEST(Graph, what_was_learnt_completes_an_open_fact_with_symbols_only) {
+  Graph graph;
+  const Outlet x = graph.source("x", Fact::tensor(DType::f32));
+  const Outlet y = add(graph, "Relu", {x});
+  graph.learn(y, Fact::tensor(DType::f32, {4, 5}));
+  ASSERT_TRUE(graph.fact(y).has_rank());
+  EXPECT_EQ(graph.fact(y).rank(), 2u);
+  EXPECT_FALSE(graph.fact(y).dim(0).is_const());
+}
+
+}  // namespace
+}  // namespace sdx::typed
