@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "infer/typing.h"
+#include "infer/inferred.h"
 #include "typed/eval.h"
 
 namespace sdx::cli {

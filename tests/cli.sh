@@ -151,6 +151,12 @@ expect 0 'Softmax[axis = 1](%x)' "$sardonyx" show "$data/softmax.onnx"
 expect 0 '%x[FLOAT, Nx3]' "$sardonyx" show "$data/softmax.onnx" --at model
 expect 0 'Softmax[axis = 1](%x) : f32[N,3]' "$sardonyx" show "$data/softmax.onnx" --at inferred
 expect 0 'Softmax.13 {axis=1} (%x) : f32[8,3] "soft"' "$sardonyx" show "$data/softmax.onnx" --at typed --set N=8
+expect 0 'unknown ranks     0' "$sardonyx" show "$data/softmax.onnx" --at inferred --summary
+expect 0 'dimension 0 is N' "$sardonyx" show "$data/softmax.onnx" --at inferred --explain x
+expect 2 'SDX-G0014' "$sardonyx" show "$data/softmax.onnx" --at inferred --explain nothing
+expect 2 'SDX-C0038' "$sardonyx" show "$data/softmax.onnx" --summary
+expect 2 '"N<=4" does not hold: N = 8' "$sardonyx" show "$data/softmax.onnx" --at typed --set N=8 --assert 'N<=4'
+expect 2 'SDX-F0002' "$sardonyx" run "$data/softmax.onnx" --random 1 --assert 'N'
 expect 0 '<svg' "$sardonyx" show "$data/softmax.onnx" --format svg
 expect 0 'digraph' "$sardonyx" show "$data/softmax.onnx" --format dot --at optimized
 expect 2 'SDX-C0070' "$sardonyx" show "$data/static.onnx" --format svg --at plan

@@ -137,17 +137,17 @@ py::list check_model(const Loaded& loaded, const std::string& profile) {
 
 struct Typed {
   typed::Graph graph;
-  std::map<std::string, typed::Outlet> wires;
+  infer::Wires wires;
 };
 
 Typed typed_model(const Loaded& loaded, const py::dict& options) {
   const CompileOptions compile = options_from(options);
-  std::map<std::string, typed::Outlet> wires;
-  Result<typed::Graph> graph = [&] {
+  Result<infer::Inferred> known = [&] {
     const py::gil_scoped_release unlocked;
-    return type(loaded.model, compile, &wires);
+    return inferred(loaded.model, compile);
   }();
-  return {need(std::move(graph)), std::move(wires)};
+  infer::Inferred all = need(std::move(known));
+  return {all.graph(), all.wires()};
 }
 
 // Every wire of the main graph: (name, ONNX's type, shape, text, value if it is a known constant).

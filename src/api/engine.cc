@@ -32,9 +32,7 @@ Result<infer::Inferred> inferred(std::shared_ptr<const model::Model> model,
     if (!path.empty()) *at = fmt::format("{}: {}", path, *at);
     return error;
   };
-  Result<check::Checked> checked = check::checked(std::move(model), {.open_types = true});
-  if (!checked) return here(std::move(checked).error());
-  Result<infer::Inferred> known = infer::infer(*checked, wanted);
+  Result<infer::Inferred> known = infer::infer_model(std::move(model), wanted);
   if (!known) return here(std::move(known).error());
   return known;
 }

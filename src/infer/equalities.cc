@@ -41,7 +41,10 @@ bool has_symbols(const Fact& fact) {
 }
 
 void learn_equalities(const sdx::Node& use, const Facts& in, Assumptions& assumptions) {
-  if (use.formal_inputs != in.size()) return;  // subgraphs are typed, not asked
+  const bool has_bodies = std::any_of(use.attrs.begin(), use.attrs.end(), [](const auto& attr) {
+    return std::holds_alternative<std::shared_ptr<const BodySource>>(attr.second);
+  });
+  if (has_bodies) return;  // subgraphs are typed, not asked
   std::vector<std::string> any;
   std::vector<std::vector<std::string>> names;
   for (const Fact& fact : in) names.push_back(named(fact, any));

@@ -2,6 +2,7 @@
 // back to declarations, constants and the nodes that require them.
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "infer/ask.h"
 #include "infer/inferred.h"
@@ -103,6 +104,13 @@ class Chains {
     while (seen.size() < kLongestChain && seen.emplace(wire, axis).second) {
       const Known& known = net_.at(wire);
       const Reason& reason = axis == kRank ? known.rank : known.dim(axis);
+      if (reason.by == Reason::By::consumer) {
+        text += end(wire, reason);
+        const auto behind = required_through(wire, axis, reason.node);
+        if (!behind) return text;
+        std::tie(wire, axis) = *behind;
+        continue;
+      }
       if (reason.by != Reason::By::producer) return text + end(wire, reason);
       const auto from = sizes_from(net_.nodes[wire.node], wire.slot, axis);
       std::string origin;
@@ -117,6 +125,31 @@ class Chains {
       axis = from[0].second;
     }
     return text;
+  }
+
+  // A node may require a size because its output has to have one: that output, and which axis of
+  // it.
+  std::optional<std::pair<Outlet, size_t>> required_through(Outlet wire, size_t axis,
+                                                            uint32_t consumer) const {
+    const Net::Node& node = net_.nodes[consumer];
+    for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) {
+      const Known& output = node.outputs[slot];
+      if (!output.fact.is_tensor() || !output.fact.shape) continue;
+      const auto told = [](const Reason& reason) {
+        return reason.by == Reason::By::consumer || reason.by == Reason::By::stated;
+      };
+      if (axis == kRank) {
+        if (told(output.rank)) return std::pair{Outlet{consumer, slot}, kRank};
+        continue;
+      }
+      for (size_t at = 0; at < output.fact.rank(); ++at) {
+        if (!told(output.dim(at))) continue;
+        for (const auto& from : sizes_from(node, slot, at)) {
+          if (from == std::pair{wire, axis}) return std::pair{Outlet{consumer, slot}, at};
+        }
+      }
+    }
+    return std::nullopt;
   }
 
   // The sizes of inputs on which a size of an output depends: all are given symbols, and the

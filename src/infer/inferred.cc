@@ -81,7 +81,6 @@ Error with_reasons(Error error, const Net& net, uint32_t id) {
 
 Result<Inferred> infer(const check::Checked& checked, const Options& options) {
   const auto& model = checked.shared();
-  SDX_TRY(all_supported(*model));
   const auto assumptions = std::make_shared<Assumptions>();
   for (const std::string& text : options.assertions) SDX_TRY(assumptions->assert_that(text));
   SDX_TRY(assumptions->check(options.set));
@@ -143,6 +142,20 @@ Result<Inferred> infer(const check::Checked& checked, const Options& options) {
     inferred.stale_ = stale_types(*model->graph, inferred.graph_, inferred.wires_);
   }
   return inferred;
+}
+
+Result<Inferred> infer_model(std::shared_ptr<const model::Model> model, const Options& options) {
+  if (!model->graph) return fail("SDX-G0008", "the model has no graph");
+  SDX_TRY(all_supported(*model));  // before the rules, which name only the first that is missing
+  check::Options open;
+  open.open_types = true;
+  SDX_ASSIGN(const check::Checked checked, check::checked(std::move(model), open));
+  return infer(checked, options);
+}
+
+Result<typed::Graph> type_model(std::shared_ptr<const model::Model> model, const Options& options) {
+  SDX_ASSIGN(Inferred known, infer_model(std::move(model), options));
+  return std::move(known).typed();
 }
 
 }  // namespace sdx::infer

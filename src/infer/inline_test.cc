@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "check/check.h"
-#include "infer/typing.h"
+#include "infer/inferred.h"
 #include "model/io.h"
 #include "model/text.h"
 #include "typed/eval.h"

@@ -130,24 +130,25 @@ class Solver {
     const Reason reason{Reason::By::producer, producer};
     Fact fact = made;
     if (fact.is_tensor() && known.told.is_tensor()) {
+      // What was told before and is now made keeps its first reason: the other way round, two wires
+      // would explain each other.
+      const Fact& told = known.told;
       if (fact.type == DType::undefined) {
-        fact.type = known.told.type;
-      } else {
+        fact.type = told.type;
+      } else if (fact.type != told.type) {
         known.type = reason;
       }
       if (!fact.shape) {
-        fact.shape = known.told.shape;
+        fact.shape = told.shape;
       } else {
-        known.rank = reason;
+        const bool same_rank = told.shape && told.rank() == fact.rank();
+        if (!same_rank) known.rank = reason;
         known.dims.resize(fact.rank(), reason);
-        const bool same_rank = known.told.shape && known.told.rank() == fact.rank();
         for (size_t axis = 0; axis < fact.rank(); ++axis) {
           Dim& dim = (*fact.shape)[axis];
-          if (is_open(dim) && same_rank && !is_open(known.told.dim(axis))) {
-            dim = known.told.dim(axis);
-          } else {
-            known.dims[axis] = reason;
-          }
+          const bool was_told = same_rank && !is_open(told.dim(axis));
+          if (is_open(dim) && was_told) dim = told.dim(axis);
+          if (!was_told || !(dim == told.dim(axis))) known.dims[axis] = reason;
         }
       }
     } else {

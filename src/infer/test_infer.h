@@ -36,12 +36,8 @@ inline model::TensorData shape_weight(const std::string& name, const std::vector
   return model::from_tensor(Tensor::of<int64_t>({int64_t(values.size())}, values), name);
 }
 
-inline Result<Inferred> infer_model(model::Model model, Options options = {}) {
-  check::Options lenient;
-  lenient.open_types = true;
-  SDX_ASSIGN(const check::Checked checked,
-             check::checked(std::make_shared<const model::Model>(std::move(model)), lenient));
-  return infer(checked, options);
+inline Result<Inferred> infer_model(model::Model model, const Options& options = {}) {
+  return infer::infer_model(std::make_shared<const model::Model>(std::move(model)), options);
 }
 
 // The fact of a value, or the error, as text.

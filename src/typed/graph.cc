@@ -145,7 +145,7 @@ Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs
             Dim::symbol(fmt::format("?{}{}.{}.{}", place_in(name), id, slot, axis));
       }
     }
-    if (assumptions) assumptions->simplify(fact);
+    if (assumptions && !assumptions->empty()) assumptions->simplify(fact);
     if (fact.symbolic && std::any_of(fact.symbolic->begin(), fact.symbolic->end(),
                                      [](const Dim& dim) { return dim.is_unknown(); })) {
       fact.symbolic.reset();
