@@ -73,7 +73,8 @@ TEST(Backward, normalisations_give_channels) {
   const auto known =
       infer_model(chain({node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"n"}),
                          node("Transpose", {"n"}, {"y"}, {integers("perm", {0, 2, 3, 1})})},
-                        {weight("s", {5}), weight("b", {5}), weight("m", {5}), weight("v", {5})}));
+                        {weight("s", {5}), weight("b", {5}), weight("m", {5}), weight("v", {5})},
+                        declared("x", DType::f32)));
   EXPECT_EQ(fact_in(known, "x"), "f32[?x.0,5,?x.2,?x.3]");
 }
 

@@ -61,7 +61,7 @@ TEST(Subgraph, uses_outer_names_at_any_depth) {
 TEST(Subgraph, must_not_shadow_an_outer_name) {
   model::Model m = with_if();
   model::Graph& inner = *m.graph->node[0].attribute[0].g;
-  inner.node[0].output[0] = inner.output[0].name = "x";
+  inner.node[0].output[0] = inner.output[0].name = "c";
   const auto known = infer_model(m);
   ASSERT_FALSE(known);
   EXPECT_EQ(known.error().code, "SDX-K0212") << known.error().text();
