@@ -1,10 +1,13 @@
-// GFLOP/s of convolutions on one thread: the layers of ResNet-50 and MobileNet.
+// GFLOP/s of convolutions on one thread and their part of the peak: the layers of ResNet-50 and
+// MobileNet.
 #include <benchmark/benchmark.h>
 
 #include <vector>
 
+#include "kernel/conv/blocked.h"
 #include "kernel/conv/conv.h"
 #include "kernel/conv/conv_int8.h"
+#include "kernel/peak_bench.h"
 
 namespace sdx {
 namespace {
@@ -35,9 +38,7 @@ void conv_layer(benchmark::State& state) {
   conv_pack_weights(s, w.data(), packed.data(), pool);
   const ConvArgs g{s, x.data(), packed.data(), nullptr, y.data(), {}, scratch.data()};
   for (auto _ : state) conv(g, pool);
-  state.counters["GFLOP/s"] =
-      benchmark::Counter(2e-9 * double(w.size()) * double(pixels) * double(state.iterations()),
-                         benchmark::Counter::kIsRate);
+  report_flops(state, 2.0 * double(w.size()) * double(pixels));
 }
 BENCHMARK(conv_layer)
     ->Args({3, 64, 224, 7, 2, 1})
@@ -56,6 +57,49 @@ BENCHMARK(conv_layer)
     ->Args({144, 144, 56, 3, 1, 144})
     ->Args({96, 96, 112, 3, 2, 96})
     ->Args({576, 576, 14, 3, 1, 576});
+
+// As conv_layer, with channels in blocks of 16; three input channels are planes.
+void conv_blocked_layer(benchmark::State& state) {
+  const ConvShape s = layer(state);
+  const bool plain = s.in_channels < kBlockLanes;
+  const size_t pixels = s.out[1] * s.out[2], lanes = plain ? 1 : kBlockLanes;
+  std::vector<float> x((s.in_channels + lanes - 1) / lanes * lanes * s.in[1] * s.in[2], 0.5f);
+  std::vector<float> w(conv_packed_size(s), 0.25f), packed(conv_blocked_packed_size(s));
+  std::vector<float> y(channel_blocks(s.out_channels) * kBlockLanes * pixels);
+  std::vector<float> scratch(conv_blocked_scratch_bytes(s, plain) / 4);
+  Pool pool(1);
+  conv_blocked_pack(s, w.data(), nullptr, packed.data(), pool);
+  BlockedConvArgs g;
+  g.shape = s, g.plain = plain, g.x = x.data(), g.weights = packed.data(), g.y = y.data();
+  g.scratch = scratch.data();
+  g.finish = {nullptr, true, 0.f, 6.f};
+  for (auto _ : state) conv_blocked(g, pool);
+  report_flops(state, 2.0 * double(w.size()) * double(pixels));
+}
+BENCHMARK(conv_blocked_layer)
+    ->Args({3, 64, 224, 7, 2, 1})
+    ->Args({3, 32, 224, 3, 2, 1})
+    ->Args({64, 64, 56, 3, 1, 1})
+    ->Args({128, 128, 28, 3, 1, 1})
+    ->Args({256, 256, 14, 3, 1, 1})
+    ->Args({512, 512, 7, 3, 1, 1})
+    ->Args({128, 128, 56, 3, 2, 1})
+    ->Args({64, 256, 56, 1, 1, 1})
+    ->Args({256, 64, 56, 1, 1, 1})
+    ->Args({512, 128, 28, 1, 1, 1})
+    ->Args({1024, 256, 14, 1, 1, 1})
+    ->Args({2048, 512, 7, 1, 1, 1})
+    ->Args({256, 512, 56, 1, 2, 1})
+    ->Args({16, 96, 112, 1, 1, 1})
+    ->Args({144, 24, 56, 1, 1, 1})
+    ->Args({960, 160, 7, 1, 1, 1})
+    ->Args({320, 1280, 7, 1, 1, 1})
+    ->Args({960, 240, 1, 1, 1, 1})
+    ->Args({144, 144, 56, 3, 1, 144})
+    ->Args({96, 96, 112, 3, 2, 96})
+    ->Args({576, 576, 14, 3, 1, 576})
+    ->Args({960, 960, 7, 3, 1, 960})
+    ->Args({672, 672, 14, 5, 1, 672});
 
 // As conv_layer, for 8-bit inputs and weights.
 void conv_int8_layer(benchmark::State& state) {

@@ -1,38 +1,13 @@
-// GFLOP/s of gemm on one thread, beside what the core can do at most (fma_peak).
+// GFLOP/s of gemm on one thread, and what part of the core's peak they are.
 #include <benchmark/benchmark.h>
 
 #include <vector>
 
 #include "kernel/gemm/gemm.h"
+#include "kernel/peak_bench.h"
 
 namespace sdx {
 namespace {
-
-#if defined(__x86_64__)
-typedef float Wide __attribute__((vector_size(64)));
-[[gnu::target("avx512f")]] void peak_loop(Wide* acc, size_t steps) {
-  Wide a = acc[0], b = acc[1], c = acc[2], d = acc[3], e = acc[4], f = acc[5], g = acc[6],
-       h = acc[7], x = acc[8];
-  for (size_t i = 0; i < steps; ++i) {
-    asm("vfmadd231ps %8, %8, %0\n vfmadd231ps %8, %8, %1\n"
-        "vfmadd231ps %8, %8, %2\n vfmadd231ps %8, %8, %3\n"
-        "vfmadd231ps %8, %8, %4\n vfmadd231ps %8, %8, %5\n"
-        "vfmadd231ps %8, %8, %6\n vfmadd231ps %8, %8, %7\n"
-        : "+v"(a), "+v"(b), "+v"(c), "+v"(d), "+v"(e), "+v"(f), "+v"(g), "+v"(h)
-        : "v"(x));
-  }
-  acc[0] = a + b + c + d + e + f + g + h;
-}
-
-void fma_peak(benchmark::State& state) {
-  if (!__builtin_cpu_supports("avx512f")) return state.SkipWithError("no AVX-512");
-  alignas(64) Wide acc[9] = {};
-  for (auto _ : state) peak_loop(acc, 10000);
-  state.counters["GFLOP/s"] = benchmark::Counter(double(state.iterations()) * 10000 * 8 * 32 * 1e-9,
-                                                 benchmark::Counter::kIsRate);
-}
-BENCHMARK(fma_peak);
-#endif
 
 void gemm_packed(benchmark::State& state) {
   const size_t m = size_t(state.range(0)), n = size_t(state.range(1)), k = size_t(state.range(2));
@@ -45,8 +20,7 @@ void gemm_packed(benchmark::State& state) {
   std::vector<float> scratch(gemm_scratch_bytes(g, 1) / 4);
   g.scratch = scratch.data();
   for (auto _ : state) gemm(g, pool);
-  state.counters["GFLOP/s"] = benchmark::Counter(
-      2e-9 * double(m * n * k) * double(state.iterations()), benchmark::Counter::kIsRate);
+  report_flops(state, 2.0 * double(m * n * k));
   state.counters["GB/s of B"] = benchmark::Counter(
       4e-9 * double(n * k) * double(state.iterations()), benchmark::Counter::kIsRate);
 }
@@ -78,8 +52,7 @@ void gemm_heads(benchmark::State& state) {
   std::vector<float> scratch(gemm_scratch_bytes(g, 1) / 4);
   g.scratch = scratch.data();
   for (auto _ : state) gemm(g, pool);
-  state.counters["GFLOP/s"] = benchmark::Counter(
-      2e-9 * double(batch * m * n * k) * double(state.iterations()), benchmark::Counter::kIsRate);
+  report_flops(state, 2.0 * double(batch * m * n * k));
 }
 BENCHMARK(gemm_heads)
     ->Args({128, 128, 64, 1})

@@ -1,0 +1,237 @@
+#include "kernel/conv/blocked.h"
+
+#include <algorithm>
+
+#include "kernel/conv/block.h"
+#include "kernel/conv/blocked_work.h"
+#include "kernel/conv/reference.h"
+#include "kernel/isa.h"
+
+namespace sdx {
+namespace {
+
+// Weights of this size stay in the second-level cache while all positions pass over them.
+constexpr size_t kResidentFloats = 65536;
+
+size_t taps_of(const ConvShape& s) { return s.kernel[1] * s.kernel[2]; }
+size_t blocks_of(const ConvShape& s) { return channel_blocks(s.out_channels); }
+bool is_depthwise(const ConvShape& s) { return s.groups > 1; }
+
+// Dense inputs with padding are copied with zeros around them.
+struct Padded {
+  bool copied;
+  size_t rows, width;  // of a plane
+  size_t lanes;        // floats of a position
+  size_t planes;
+  size_t floats() const { return copied ? planes * rows * width * lanes : 0; }
+};
+
+Padded padded_form(const ConvShape& s, bool plain) {
+  Padded p{false, s.in[1], s.in[2], plain ? 1 : kBlockLanes,
+           plain ? s.in_channels : channel_blocks(s.in_channels)};
+  size_t reach[3] = {};
+  for (int i : {1, 2}) {
+    reach[i] = (s.out[i] - 1) * s.stride[i] + (s.kernel[i] - 1) * s.dilation[i] + 1;
+    p.copied |= s.pad[i] != 0 || reach[i] > s.in[i];
+  }
+  if (p.copied) p.rows = reach[1], p.width = reach[2];
+  return p;
+}
+
+void pad_plane(const ConvShape& s, const Padded& p, const float* x, float* out) {
+  const size_t row = p.width * p.lanes;
+  const size_t left = std::min(s.pad[2], p.width) * p.lanes;
+  const size_t inner = std::min(s.in[2] * p.lanes, row - left);
+  for (size_t y = 0; y < p.rows; ++y, out += row) {
+    const size_t from = y - s.pad[1];  // a row before the input wraps to a very large number
+    if (from >= s.in[1]) {
+      std::fill_n(out, row, 0.f);
+      continue;
+    }
+    std::fill_n(out, left, 0.f);
+    std::copy_n(x + from * s.in[2] * p.lanes, inner, out + left);
+    std::fill_n(out + left + inner, row - left - inner, 0.f);
+  }
+}
+
+size_t tap_floats(const ConvShape& s) {
+  return (taps_of(s) * sizeof(size_t) / sizeof(float) + 15) / 16 * 16;
+}
+
+void run_depthwise(const BlockedConvArgs& g, Isa isa, Pool& pool) {
+  const ConvShape& s = g.shape;
+  const size_t blocks = blocks_of(s), taps = taps_of(s), rows = s.out[1];
+  const size_t in_plane = s.in[1] * s.in[2] * kBlockLanes;
+  const size_t out_plane = rows * s.out[2] * kBlockLanes;
+  const float* bias = g.bias ? g.weights + blocks * taps * kBlockLanes : nullptr;
+  const size_t want = 8 * size_t(pool.threads());
+  const size_t parts = pool.threads() == 1 || s.batch * blocks >= want
+                           ? 1
+                           : std::min(rows, (want + blocks - 1) / blocks);
+  const auto run = SDX_PICK(conv_blocked_depthwise, isa);
+  pool.parallel(s.batch * blocks * parts, 1, [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; ++i) {
+      const size_t row = i / parts, block = row % blocks, part = i % parts;
+      BlockedDepthwise d{};
+      d.shape = &s;
+      d.x = g.x + row * in_plane;
+      d.weights = g.weights + block * taps * kBlockLanes;
+      d.bias = bias == nullptr ? nullptr : bias + block * kBlockLanes;
+      d.y = g.y + row * out_plane;
+      d.finish = g.finish;
+      if (d.finish.other != nullptr) d.finish.other += row * out_plane;
+      d.epilogue = g.epilogue;
+      d.row = row;
+      d.row_begin = rows * part / parts;
+      d.row_end = rows * (part + 1) / parts;
+      run(d);
+    }
+  });
+}
+
+}  // namespace
+
+bool conv_blocked_fits(const ConvShape& s, bool plain) {
+  if (s.in[0] != 1 || s.out[0] != 1 || s.kernel[0] != 1 || s.stride[2] > 2) return false;
+  if (s.groups == 1) return !plain || s.in_channels < kBlockLanes;
+  return !plain && s.groups == s.in_channels && s.groups == s.out_channels && s.dilation[2] == 1 &&
+         (s.kernel[2] == 3 || s.kernel[2] == 5 || s.kernel[2] == 7);
+}
+
+size_t conv_blocked_packed_size(const ConvShape& s) {
+  const size_t out = blocks_of(s) * kBlockLanes;
+  return out * (conv_depth(s) + 1);
+}
+
+void conv_blocked_pack(const ConvShape& s, const float* w, const float* bias, float* packed,
+                       Pool& pool) {
+  const size_t out = blocks_of(s) * kBlockLanes, depth = conv_depth(s), taps = taps_of(s);
+  const size_t wide = is_depthwise(s) ? kBlockLanes : kBlockedPanel;
+  pool.parallel((out + wide - 1) / wide, 1, [&](size_t begin, size_t end, int) {
+    for (size_t panel = begin; panel < end; ++panel) {
+      const size_t first = panel * wide, columns = std::min(wide, out - first);
+      const size_t real = std::min(columns, s.out_channels - first);
+      float* to = packed + first * depth;
+      reference::for_each_tap(
+          s.in_channels / s.groups, s.kernel, [&](size_t c, size_t, size_t kh, size_t kw) {
+            const float* from = w + first * depth + c * taps + kh * s.kernel[2] + kw;
+            for (size_t i = 0; i < columns; ++i) *to++ = i < real ? from[i * depth] : 0.f;
+          });
+    }
+  });
+  if (bias == nullptr) return;
+  float* to = std::copy_n(bias, s.out_channels, packed + out * depth);
+  std::fill_n(to, out - s.out_channels, 0.f);
+}
+
+size_t conv_blocked_scratch_bytes(const ConvShape& s, bool plain) {
+  if (is_depthwise(s)) return 0;
+  return (tap_floats(s) + padded_form(s, plain).floats()) * sizeof(float);
+}
+
+void conv_blocked(const BlockedConvArgs& g, Pool& pool) {
+  const ConvShape& s = g.shape;
+  const Isa isa = best_isa();
+  if (is_depthwise(s)) return run_depthwise(g, isa, pool);
+
+  const Padded p = padded_form(s, g.plain);
+  const size_t in_plane = s.in[1] * s.in[2] * p.lanes, plane = p.rows * p.width * p.lanes;
+  auto* taps = static_cast<size_t*>(g.scratch);
+  float* padded = static_cast<float*>(g.scratch) + tap_floats(s);
+  for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
+    for (size_t kx = 0; kx < s.kernel[2]; ++kx) {
+      taps[ky * s.kernel[2] + kx] = (ky * s.dilation[1] * p.width + kx * s.dilation[2]) * p.lanes;
+    }
+  }
+
+  BlockedWork work{};
+  work.channels = s.in_channels;
+  work.block_step = plane;
+  work.c_step = g.plain ? plane : 1;
+  work.x_row = s.stride[1] * p.width * p.lanes;
+  work.x_pixel = s.stride[2] * p.lanes;
+  work.tap = taps;
+  work.taps = taps_of(s);
+  work.weights = g.weights;
+  work.blocks = blocks_of(s);
+  const size_t out = work.blocks * kBlockLanes, depth = conv_depth(s);
+  work.bias = g.bias ? g.weights + out * depth : nullptr;
+  work.rows = s.out[1];
+  work.width = s.out[2];
+  // A kernel of one tap that visits every input once sees one long row.
+  if (taps_of(s) == 1 && s.stride[1] == 1 && s.stride[2] == 1 && !p.copied && s.in[1] == s.out[1] &&
+      s.in[2] == s.out[2]) {
+    work.width *= work.rows;
+    work.rows = 1;
+  }
+  const BlockedTiles tiles = SDX_PICK(blocked_tiles, isa)();
+  work.tile_rows = work.rows > 1 && work.width <= tiles.positions_two_rows ? 2 : 1;
+  work.across = (work.width + tiles.positions - 1) / tiles.positions;
+  work.finish = g.finish;
+  work.epilogue = g.epilogue;
+  const size_t all_tiles = (work.rows + work.tile_rows - 1) / work.tile_rows * work.across;
+  const size_t panels = (out + kBlockedPanel - 1) / kBlockedPanel;
+
+  // Either all panels pass over some tiles, or one panel after the other over all tiles.
+  const size_t want = pool.threads() == 1 ? 1 : 4 * size_t(pool.threads());
+  size_t tile_parts = 1, panel_parts = 1;
+  if (out * depth <= kResidentFloats && all_tiles >= 2 * want) {
+    tile_parts = want;
+  } else if (work.rows * work.width == 1) {
+    panel_parts = std::min((panels + 3) / 4, want);
+  } else {
+    panel_parts = panels;
+    tile_parts = std::min(all_tiles, (want + panels - 1) / panels);
+  }
+  const size_t out_plane = s.out[1] * s.out[2] * kBlockLanes;
+  for (size_t n = 0; n < s.batch; ++n) {
+    const float* x = g.x + n * p.planes * in_plane;
+    if (p.copied) {
+      pool.parallel(p.planes, 1, [&](size_t begin, size_t end, int) {
+        for (size_t i = begin; i < end; ++i) pad_plane(s, p, x + i * in_plane, padded + i * plane);
+      });
+      x = padded;
+    }
+    pool.parallel(panel_parts * tile_parts, 1, [&](size_t begin, size_t end, int) {
+      BlockedWork w = work;
+      w.x = x;
+      w.row = n * w.blocks;
+      w.y = g.y + w.row * out_plane;
+      if (w.finish.other != nullptr) w.finish.other += w.row * out_plane;
+      for (size_t i = begin; i < end; ++i) {
+        const size_t panel = i / tile_parts, tile = i % tile_parts;
+        w.panel_begin = panels * panel / panel_parts;
+        w.panel_end = panels * (panel + 1) / panel_parts;
+        w.tile_begin = all_tiles * tile / tile_parts;
+        w.tile_end = all_tiles * (tile + 1) / tile_parts;
+        SDX_PICK(conv_blocked_tiles, isa)(w);
+      }
+    });
+  }
+}
+
+void to_channel_blocks(const float* planes, size_t channels, size_t pixels, float* blocks,
+                       Pool& pool) {
+  const auto run = SDX_PICK(to_blocks, best_isa());
+  pool.parallel(channel_blocks(channels), 1, [&](size_t begin, size_t end, int) {
+    for (size_t b = begin; b < end; ++b) {
+      const size_t first = b * kBlockLanes;
+      run(planes + first * pixels, std::min(kBlockLanes, channels - first), pixels,
+          blocks + first * pixels);
+    }
+  });
+}
+
+void from_channel_blocks(const float* blocks, size_t channels, size_t pixels, float* planes,
+                         Pool& pool) {
+  const auto run = SDX_PICK(from_blocks, best_isa());
+  pool.parallel(channel_blocks(channels), 1, [&](size_t begin, size_t end, int) {
+    for (size_t b = begin; b < end; ++b) {
+      const size_t first = b * kBlockLanes;
+      run(blocks + first * pixels, std::min(kBlockLanes, channels - first), pixels,
+          planes + first * pixels);
+    }
+  });
+}
+
+}  // namespace sdx

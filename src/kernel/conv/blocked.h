@@ -1,0 +1,57 @@
+// conv_blocked: two-dimensional convolutions of tensors whose channels lie in blocks of 16:
+// [batch][channel / 16][row][column][channel % 16].
+//
+// The bits are those of conv.h. A vector holds output channels, so neither the size of a plane nor
+// the padding leaves lanes empty, inputs are read in place, and what follows the chain (a bias, a
+// residual, Relu, Clip) happens in registers. Lanes behind the last channel belong to channels
+// whose weights and bias are 0.
+#pragma once
+
+#include <cstddef>
+
+#include "kernel/conv/conv.h"
+
+namespace sdx {
+
+inline constexpr size_t kBlockLanes = 16;
+inline size_t channel_blocks(size_t channels) { return (channels + kBlockLanes - 1) / kBlockLanes; }
+
+// What follows the bias, each step rounded and NaN canonical: + other, then what lies below `low`
+// or above `high` becomes that. Relu has the bounds +0 and infinity. `low` is not -0, `high` is not
+// 0, neither is NaN.
+struct BlockedFinish {
+  const float* other = nullptr;  // as large as the output, or null
+  bool clamp = false;
+  float low = 0, high = 0;
+};
+
+struct BlockedConvArgs {
+  ConvShape shape;                 // as conv_blocked_fits wants it
+  bool plain = false;              // x is [batch][in_channels][row][column] all the same
+  const float* x = nullptr;        // channels in blocks
+  const float* weights = nullptr;  // what conv_blocked_pack wrote
+  bool bias = false;               // the packed weights end with one
+  float* y = nullptr;              // channels in blocks
+  BlockedFinish finish;
+  // In place of `finish`: rows are blocks of output channels, numbered through the batch; columns
+  // are positions times 16.
+  Epilogue epilogue;
+  void* scratch = nullptr;  // conv_blocked_scratch_bytes(), aligned to 64
+};
+
+// Strides 1 and 2 along the width; one group or as many as channels, then with kernels 3, 5 or 7
+// wide and no dilation along the width. `plain`: one group of fewer than 16 channels.
+bool conv_blocked_fits(const ConvShape&, bool plain);
+
+void conv_blocked(const BlockedConvArgs&, Pool&);
+size_t conv_blocked_scratch_bytes(const ConvShape&, bool plain);
+
+// w is [out_channels][in_channels / groups][kernel...], bias [out_channels] or null.
+size_t conv_blocked_packed_size(const ConvShape&);
+void conv_blocked_pack(const ConvShape&, const float* w, const float* bias, float* packed, Pool&);
+
+// One image of `channels` planes into blocks, with zeros behind the last channel, and back.
+void to_channel_blocks(const float* planes, size_t channels, size_t pixels, float* blocks, Pool&);
+void from_channel_blocks(const float* blocks, size_t channels, size_t pixels, float* planes, Pool&);
+
+}  // namespace sdx
