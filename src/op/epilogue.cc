@@ -1,7 +1,9 @@
 #include "op/epilogue.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace sdx {
 namespace {
@@ -62,6 +64,41 @@ const float* EpilogueCall::operand(size_t k, size_t row, size_t col) const {
                       : o.lead == FusedProgram::Lead::all ? row
                                                           : row % fused->last_axis_;
   return inputs[k].data<float>() + (o.columns ? lead * fused->columns_ + col : lead);
+}
+
+std::optional<Ending> EpilogueCall::ending() const {
+  if (fused == nullptr) return Ending{};
+  const std::vector<Program::Instruction>& code = fused->program_.code();
+  Ending ending;
+  size_t value = fused->product_, next = 0;  // the operand that holds the value so far
+  if (code[0].binary) {
+    if (static_cast<BinaryOp>(code[0].op) != BinaryOp::add) return std::nullopt;
+    const size_t other = code[0].a == value ? code[0].b : code[0].a;
+    if ((code[0].a != value && code[0].b != value) || other == value || other >= inputs.size())
+      return std::nullopt;
+    const FusedProgram::Operand& operand = fused->operands_[other];
+    if (operand.lead != FusedProgram::Lead::all || !operand.columns) return std::nullopt;
+    ending.other = inputs[other].data<float>();
+    value = inputs.size();
+    next = 1;
+  }
+  if (next == code.size()) return ending;
+  const Program::Instruction& last = code[next];
+  if (next + 1 != code.size() || last.binary || last.a != value) return std::nullopt;
+  ending.clamp = true;
+  if (static_cast<UnaryOp>(last.op) == UnaryOp::relu) {
+    ending.low = 0;
+    ending.high = std::numeric_limits<float>::infinity();
+  } else if (static_cast<UnaryOp>(last.op) == UnaryOp::clip) {
+    ending.low = last.p;
+    ending.high = last.q;
+    const bool low_fits =
+        ending.low == ending.low && !(ending.low == 0 && std::signbit(ending.low));
+    if (!low_fits || ending.high != ending.high || ending.high == 0) return std::nullopt;
+  } else {
+    return std::nullopt;
+  }
+  return ending;
 }
 
 void EpilogueCall::block(void* self, float* c, size_t ldc, size_t row, size_t col, size_t rows,

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "fact/fact.h"
+#include "kernel/gemm/ending.h"
 #include "kernel/gemm/finish.h"
 #include "kernel/program/program.h"
 #include "op/args.h"
@@ -46,6 +47,9 @@ struct EpilogueCall {
   std::span<const View> inputs;  // of the program; the product's own is not read
   size_t first_row = 0;          // of the blocks to come, when a product is made in several calls
 
+  // The program as an ending, for kernels that can do without a pass of their own over the block;
+  // none if it is not one.
+  std::optional<Ending> ending() const;
   // To give to gemm and conv; none if there is nothing fused.
   Epilogue epilogue() {
     return fused == nullptr ? Epilogue{} : Epilogue{&EpilogueCall::block, this};

@@ -17,6 +17,13 @@ size_t taps_of(const ConvShape& s) { return s.kernel[1] * s.kernel[2]; }
 size_t blocks_of(const ConvShape& s) { return channel_blocks(s.out_channels); }
 bool is_depthwise(const ConvShape& s) { return s.groups > 1; }
 
+// Threads that are worth waking: none for a few microseconds of work.
+size_t threads_for(const ConvShape& s, const Pool& pool) {
+  constexpr size_t kFewest = 100000;  // multiply-adds
+  const size_t work = s.batch * s.out_channels * conv_depth(s) * s.out[1] * s.out[2];
+  return work < kFewest ? 1 : size_t(pool.threads());
+}
+
 // Dense inputs with padding are copied with zeros around them.
 struct Padded {
   bool copied;
@@ -64,12 +71,12 @@ void run_depthwise(const BlockedConvArgs& g, Isa isa, Pool& pool) {
   const size_t in_plane = s.in[1] * s.in[2] * kBlockLanes;
   const size_t out_plane = rows * s.out[2] * kBlockLanes;
   const float* bias = g.bias ? g.weights + blocks * taps * kBlockLanes : nullptr;
-  const size_t want = 8 * size_t(pool.threads());
-  const size_t parts = pool.threads() == 1 || s.batch * blocks >= want
-                           ? 1
-                           : std::min(rows, (want + blocks - 1) / blocks);
+  const size_t threads = threads_for(s, pool), want = 8 * threads;
+  const size_t parts =
+      threads == 1 || s.batch * blocks >= want ? 1 : std::min(rows, (want + blocks - 1) / blocks);
   const auto run = SDX_PICK(conv_blocked_depthwise, isa);
-  pool.parallel(s.batch * blocks * parts, 1, [&](size_t begin, size_t end, int) {
+  const size_t items = s.batch * blocks * parts;
+  pool.parallel(items, threads == 1 ? items : 1, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i) {
       const size_t row = i / parts, block = row % blocks, part = i % parts;
       BlockedDepthwise d{};
@@ -78,8 +85,8 @@ void run_depthwise(const BlockedConvArgs& g, Isa isa, Pool& pool) {
       d.weights = g.weights + block * taps * kBlockLanes;
       d.bias = bias == nullptr ? nullptr : bias + block * kBlockLanes;
       d.y = g.y + row * out_plane;
-      d.finish = g.finish;
-      if (d.finish.other != nullptr) d.finish.other += row * out_plane;
+      d.ending = g.ending;
+      if (d.ending.other != nullptr) d.ending.other += row * out_plane;
       d.epilogue = g.epilogue;
       d.row = row;
       d.row_begin = rows * part / parts;
@@ -167,13 +174,13 @@ void conv_blocked(const BlockedConvArgs& g, Pool& pool) {
   const BlockedTiles tiles = SDX_PICK(blocked_tiles, isa)();
   work.tile_rows = work.rows > 1 && work.width <= tiles.positions_two_rows ? 2 : 1;
   work.across = (work.width + tiles.positions - 1) / tiles.positions;
-  work.finish = g.finish;
+  work.ending = g.ending;
   work.epilogue = g.epilogue;
   const size_t all_tiles = (work.rows + work.tile_rows - 1) / work.tile_rows * work.across;
   const size_t panels = (out + kBlockedPanel - 1) / kBlockedPanel;
 
   // Either all panels pass over some tiles, or one panel after the other over all tiles.
-  const size_t want = pool.threads() == 1 ? 1 : 4 * size_t(pool.threads());
+  const size_t threads = threads_for(s, pool), want = threads == 1 ? 1 : 4 * threads;
   size_t tile_parts = 1, panel_parts = 1;
   if (out * depth <= kResidentFloats && all_tiles >= 2 * want) {
     tile_parts = want;
@@ -187,17 +194,18 @@ void conv_blocked(const BlockedConvArgs& g, Pool& pool) {
   for (size_t n = 0; n < s.batch; ++n) {
     const float* x = g.x + n * p.planes * in_plane;
     if (p.copied) {
-      pool.parallel(p.planes, 1, [&](size_t begin, size_t end, int) {
+      pool.parallel(p.planes, threads == 1 ? p.planes : 1, [&](size_t begin, size_t end, int) {
         for (size_t i = begin; i < end; ++i) pad_plane(s, p, x + i * in_plane, padded + i * plane);
       });
       x = padded;
     }
-    pool.parallel(panel_parts * tile_parts, 1, [&](size_t begin, size_t end, int) {
+    const size_t items = panel_parts * tile_parts;
+    pool.parallel(items, threads == 1 ? items : 1, [&](size_t begin, size_t end, int) {
       BlockedWork w = work;
       w.x = x;
       w.row = n * w.blocks;
       w.y = g.y + w.row * out_plane;
-      if (w.finish.other != nullptr) w.finish.other += w.row * out_plane;
+      if (w.ending.other != nullptr) w.ending.other += w.row * out_plane;
       for (size_t i = begin; i < end; ++i) {
         const size_t panel = i / tile_parts, tile = i % tile_parts;
         w.panel_begin = panels * panel / panel_parts;

@@ -10,20 +10,12 @@
 #include <cstddef>
 
 #include "kernel/conv/conv.h"
+#include "kernel/gemm/ending.h"
 
 namespace sdx {
 
 inline constexpr size_t kBlockLanes = 16;
 inline size_t channel_blocks(size_t channels) { return (channels + kBlockLanes - 1) / kBlockLanes; }
-
-// What follows the bias, each step rounded and NaN canonical: + other, then what lies below `low`
-// or above `high` becomes that. Relu has the bounds +0 and infinity. `low` is not -0, `high` is not
-// 0, neither is NaN.
-struct BlockedFinish {
-  const float* other = nullptr;  // as large as the output, or null
-  bool clamp = false;
-  float low = 0, high = 0;
-};
 
 struct BlockedConvArgs {
   ConvShape shape;                 // as conv_blocked_fits wants it
@@ -32,8 +24,8 @@ struct BlockedConvArgs {
   const float* weights = nullptr;  // what conv_blocked_pack wrote
   bool bias = false;               // the packed weights end with one
   float* y = nullptr;              // channels in blocks
-  BlockedFinish finish;
-  // In place of `finish`: rows are blocks of output channels, numbered through the batch; columns
+  Ending ending;
+  // In place of `ending`: rows are blocks of output channels, numbered through the batch; columns
   // are positions times 16.
   Epilogue epilogue;
   void* scratch = nullptr;  // conv_blocked_scratch_bytes(), aligned to 64

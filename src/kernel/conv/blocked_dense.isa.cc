@@ -1,4 +1,4 @@
-#include "kernel/conv/blocked_finish.h"
+#include "kernel/conv/blocked_end.h"
 #include "kernel/conv/blocked_work.h"
 #include "kernel/gemm/tile.h"
 
@@ -90,7 +90,7 @@ void run_tile(const Tile& t) {
       sum = vec_add(sum, vec_load(t.other + place(g, r.value, p.value, v.value)));
     });
   }
-  const BlockedEnd end(g.finish);
+  const BlockedEnd end(g.ending);
   each([&](auto r, auto p, auto v) __attribute__((always_inline)) {
     vec_store(t.y + place(g, r.value, p.value, v.value), end(acc[r.value][p.value][v.value]));
   });
@@ -159,12 +159,12 @@ void run_position(const BlockedWork& g, size_t panel) {
       }
     }
   }
-  const BlockedEnd end(g.finish);
+  const BlockedEnd end(g.ending);
   each([&](auto i, auto v) __attribute__((always_inline)) {
     const size_t at = (panel + size_t(i.value)) * kBlockedPanel + size_t(v.value * kLanes);
     Vec sum = acc[i.value][v.value];
     if (g.bias != nullptr) sum = vec_add(sum, vec_load(g.bias + at));
-    if (g.finish.other != nullptr) sum = vec_add(sum, vec_load(g.finish.other + at));
+    if (g.ending.other != nullptr) sum = vec_add(sum, vec_load(g.ending.other + at));
     vec_store(g.y + at, end(sum));
   });
 }
@@ -198,7 +198,7 @@ void run_panel(const BlockedWork& g, size_t panel, size_t begin, size_t end) {
       t.w = g.weights + first * depth + c;
       t.bias = g.bias == nullptr ? nullptr : g.bias + channel;
       t.y = g.y + at;
-      t.other = g.finish.other == nullptr ? nullptr : g.finish.other + at;
+      t.other = g.ending.other == nullptr ? nullptr : g.ending.other + at;
       tiles.fn[s.rows - 1][vecs - 1][s.columns - 1](t);
     }
   }

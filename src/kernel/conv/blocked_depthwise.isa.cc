@@ -1,4 +1,4 @@
-#include "kernel/conv/blocked_finish.h"
+#include "kernel/conv/blocked_end.h"
 #include "kernel/conv/blocked_work.h"
 #include "kernel/gemm/tile.h"
 
@@ -72,12 +72,12 @@ void run_tile(const Tile& t) {
       acc[p.value] = vec_add(acc[p.value], bias);
     });
   }
-  if (g.finish.other != nullptr) {
+  if (g.ending.other != nullptr) {
     unroll<Positions>([&](auto p) __attribute__((always_inline)) {
-      acc[p.value] = vec_add(acc[p.value], vec_load(g.finish.other + at + p.value * kBlockLanes));
+      acc[p.value] = vec_add(acc[p.value], vec_load(g.ending.other + at + p.value * kBlockLanes));
     });
   }
-  const BlockedEnd end(g.finish);
+  const BlockedEnd end(g.ending);
   unroll<Positions>([&](auto p) __attribute__((always_inline)) {
     vec_store(g.y + at + p.value * kBlockLanes, end(acc[p.value]));
   });

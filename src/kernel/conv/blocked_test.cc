@@ -88,7 +88,7 @@ void expect_reference_bits(const ConvShape& s, unsigned seed, bool plain = false
         g.bias = end != 0;
         g.y = got.data();
         g.scratch = scratch.data();
-        if (end == 2) g.finish = {blocked_other.data(), true, 0.f, 6.f};
+        if (end == 2) g.ending = {blocked_other.data(), true, 0.f, 6.f};
         if (end == 3) g.epilogue.fn = double_block;
         conv_blocked(g, pool);
         EXPECT_TRUE(same_bits(want, from_blocks(got, s.batch, s.out_channels, pixels)))

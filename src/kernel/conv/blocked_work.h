@@ -29,7 +29,7 @@ struct BlockedWork {
   size_t rows, width;  // of the output
   size_t blocks;       // of output channels
   size_t tile_rows, across;
-  BlockedFinish finish;  // `other` at y's place
+  Ending ending;  // `other` at y's place
   Epilogue epilogue;
   size_t row;  // of the image's first block, for the epilogue
 
@@ -49,7 +49,7 @@ struct BlockedDepthwise {
   const float* weights;  // [tap][16]
   const float* bias;     // or null
   float* y;              // the block's output plane
-  BlockedFinish finish;  // `other` at y's place
+  Ending ending;         // `other` at y's place
   Epilogue epilogue;
   size_t row;  // of the block, for the epilogue
   size_t row_begin, row_end;

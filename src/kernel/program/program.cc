@@ -11,21 +11,47 @@ namespace sdx {
 
 Program::Program(size_t inputs, std::vector<Instruction> code)
     : inputs_(inputs), code_(std::move(code)) {
+  join_steps();
   assign_registers();
+}
+
+// x * sigmoid(x) is swish with a factor of 1, to the bit: one pass instead of two.
+void Program::join_steps() {
+  steps_ = code_;
+  for (size_t i = 0; i + 1 < steps_.size(); ++i) {
+    const Instruction first = steps_[i], second = steps_[i + 1];
+    const auto result = uint16_t(inputs_ + i);
+    const auto reads = [&](const Instruction& step) {
+      return (step.a == result ? 1 : 0) + (step.binary && step.b == result ? 1 : 0);
+    };
+    int readers = 0;
+    for (const Instruction& step : steps_) readers += reads(step);
+    if (first.binary || static_cast<UnaryOp>(first.op) != UnaryOp::sigmoid || readers != 1 ||
+        !second.binary || static_cast<BinaryOp>(second.op) != BinaryOp::mul || reads(second) != 1 ||
+        (second.a == result ? second.b : second.a) != first.a) {
+      continue;
+    }
+    steps_[i] = {false, uint8_t(UnaryOp::swish), first.a, 0, 1.f, 0.f};
+    steps_.erase(steps_.begin() + std::ptrdiff_t(i) + 1);
+    for (Instruction& step : steps_) {
+      if (step.a > result) --step.a;
+      if (step.binary && step.b > result) --step.b;
+    }
+  }
 }
 
 // A tile of scratch per live result; a result's tile is free again after its last reader, who may
 // write into it.
 void Program::assign_registers() {
-  std::vector<size_t> last_reader(code_.size(), code_.size());
-  for (size_t i = 0; i < code_.size(); ++i) {
-    for (const uint16_t operand : {code_[i].a, code_[i].binary ? code_[i].b : code_[i].a}) {
+  std::vector<size_t> last_reader(steps_.size(), steps_.size());
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    for (const uint16_t operand : {steps_[i].a, steps_[i].binary ? steps_[i].b : steps_[i].a}) {
       if (operand >= inputs_) last_reader[operand - inputs_] = i;
     }
   }
   std::vector<uint16_t> free;
-  register_of_.assign(code_.size(), 0);
-  for (size_t i = 0; i < code_.size(); ++i) {
+  register_of_.assign(steps_.size(), 0);
+  for (size_t i = 0; i < steps_.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       if (last_reader[j] == i) free.push_back(register_of_[j]);
     }
@@ -95,9 +121,9 @@ void Program::run(const float* const* in, const uint8_t* stride, float* out, siz
     const auto step = [&](uint16_t operand) -> size_t {
       return operand < inputs_ ? stride[operand] : 1;
     };
-    for (size_t i = 0; i < code_.size(); ++i) {
-      const Instruction& instruction = code_[i];
-      float* result = i + 1 == code_.size() ? out + at : scratch + register_of_[i] * kTile;
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      const Instruction& instruction = steps_[i];
+      float* result = i + 1 == steps_.size() ? out + at : scratch + register_of_[i] * kTile;
       if (instruction.binary) {
         tile::binary(static_cast<BinaryOp>(instruction.op), data(instruction.a),
                      step(instruction.a), data(instruction.b), step(instruction.b), result, count);

@@ -45,11 +45,13 @@ class Program {
   float run_scalar(const float* in) const;
 
  private:
+  void join_steps();
   void assign_registers();
 
   size_t inputs_ = 0;
   std::vector<Instruction> code_;
-  std::vector<uint16_t> register_of_;  // by instruction; the last writes to the output
+  std::vector<Instruction> steps_;     // what runs: the code with some pairs as one operation
+  std::vector<uint16_t> register_of_;  // by step; the last writes to the output
   size_t registers_ = 0;
 };
 

@@ -1,5 +1,7 @@
 #include "ops/elementwise/binary.h"
 
+#include <algorithm>
+
 namespace sdx::ops {
 
 Result<size_t> read_legacy_broadcast(const Node& node, const Facts& in) {
@@ -34,8 +36,60 @@ Result<size_t> read_legacy_broadcast(const Node& node, const Facts& in) {
   return a.size() - b.size() - size_t(axis);
 }
 
+namespace {
+
+// One operand is [outer, 1, inner] where the other and the output are [outer, many, inner], with an
+// inner run too short to be worth a call: a tile of repetitions takes its place.
+struct Repeated {
+  size_t outer = 1, many = 1, inner = 1;
+};
+std::optional<Repeated> repeated(std::span<const int64_t> whole, std::span<const int64_t> part) {
+  constexpr int64_t kLongest = 64;
+  if (whole.size() != part.size() || whole.empty() || whole.back() > kLongest) return std::nullopt;
+  Repeated r;
+  size_t axis = whole.size() - 1;
+  if (whole[axis] != part[axis]) return std::nullopt;
+  r.inner = size_t(whole[axis]);
+  while (axis > 0 && part[axis - 1] == 1) r.many *= size_t(whole[--axis]);
+  while (axis > 0) {
+    if (whole[--axis] != part[axis]) return std::nullopt;
+    r.outer *= size_t(whole[axis]);
+  }
+  return r.many > 1 ? std::optional(r) : std::nullopt;
+}
+
+void repeated_tiles(BinaryOp code, const Repeated& r, bool second, Args& args) {
+  const auto tile = SDX_PICK(tile_binary, args.isa);
+  const float* part = args.in(second ? 1 : 0).data<float>();
+  const float* whole = args.in(second ? 0 : 1).data<float>();
+  const size_t row = r.many * r.inner, most = kTile / r.inner * r.inner;
+  const size_t grain = (kElementGrain + row - 1) / row;
+  args.pool->parallel(r.outer, grain, [&](size_t begin, size_t end, int) {
+    alignas(kAlignment) float tiled[kTile];
+    for (size_t o = begin; o < end; ++o) {
+      for (size_t i = 0; i < std::min(most, row); i += r.inner)
+        std::copy_n(part + o * r.inner, r.inner, tiled + i);
+      for (size_t i = 0; i < row; i += most) {
+        const float* from = whole + o * row + i;
+        tile(code, second ? from : tiled, 1, second ? tiled : from, 1,
+             args.out().data<float>() + o * row + i, std::min(most, row - i));
+      }
+    }
+  });
+}
+
+}  // namespace
+
 // Through vector registers; 16-bit floats widen, compute and round in cache-sized pieces.
 void binary_tiles(BinaryOp code, size_t trail, Args& args) {
+  if (trail == 0 && args.out().type == DType::f32 && args.out().count != 0) {
+    for (const bool second : {true, false}) {
+      const View &whole = args.in(second ? 0 : 1), &part = args.in(second ? 1 : 0);
+      if (!std::ranges::equal(whole.dims, args.out().dims)) continue;
+      if (const auto r = repeated(whole.dims, part.dims))
+        return repeated_tiles(code, *r, second, args);
+    }
+  }
   const auto tile = SDX_PICK(tile_binary, args.isa);
   const Broadcast<2> walk(args.out().dims, {args.in(0).dims, args.in(1).dims}, {0, trail});
   const DType type = args.out().type;

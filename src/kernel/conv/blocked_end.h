@@ -1,4 +1,4 @@
-// BlockedEnd: what happens to a vector of sums on its way to memory (BlockedFinish).
+// BlockedEnd: what happens to a vector of sums on its way to memory (Ending).
 #pragma once
 
 #include "kernel/conv/blocked.h"
@@ -14,7 +14,7 @@ struct BlockedEnd {
   bool clamp;
   Vec low, high;
 
-  explicit BlockedEnd(const BlockedFinish& f)
+  explicit BlockedEnd(const Ending& f)
       : clamp(f.clamp), low(vec_set(f.low)), high(vec_set(f.high)) {}
 
   [[gnu::always_inline]] Vec operator()(Vec sum) const {

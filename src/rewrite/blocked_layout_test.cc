@@ -1,0 +1,85 @@
+// The layout of convolutions as text in, text out; and the outputs keep every bit.
+#include <gtest/gtest.h>
+
+#include "rewrite/rewrite.h"
+#include "typed/eval.h"
+#include "typed/text.h"
+
+namespace sdx::rewrite {
+namespace {
+
+Tensor some(const Dims& dims, uint32_t seed) {
+  Tensor tensor = Tensor::make(DType::f32, dims);
+  for (size_t i = 0; i < tensor.count(); ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    tensor.data<float>()[i] = float(int32_t(seed)) * 0x1p-31f;
+  }
+  return tensor;
+}
+
+typed::TextTable weights() {
+  typed::TextTable table;
+  table.tensors = {some({24, 3, 3, 3}, 1), some({24, 1, 3, 3}, 2), some({40, 24, 1, 1}, 3),
+                   some({24, 40, 1, 1}, 4), some({24}, 5)};
+  return table;
+}
+
+void expect_layout(const std::string& before, const std::string& after) {
+  const typed::TextTable table = weights();
+  const auto graph = typed::parse(before, table);
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  const auto made = blocked_layout(*graph);
+  ASSERT_TRUE(made.ok()) << made.error().text();
+  typed::TextTable again;
+  EXPECT_EQ(typed::print(*made, &again), after);
+  EXPECT_TRUE(made->verify().ok());
+  const std::vector<Value> inputs = {Value(some(graph->fact(graph->inputs()[0]).dims(), 9))};
+  for (const bool reference : {true, false}) {
+    const auto a = typed::eval(*graph, inputs, {.reference = reference, .isa = best_isa()});
+    const auto b = typed::eval(*made, inputs, {.reference = reference, .isa = best_isa()});
+    ASSERT_TRUE(a.ok() && b.ok());
+    for (size_t i = 0; i < a->size(); ++i) EXPECT_TRUE(equal((*a)[i], (*b)[i])) << "output " << i;
+  }
+}
+
+TEST(BlockedLayout, an_island_of_convolutions_keeps_its_channels_in_blocks) {
+  expect_layout(R"(graph "g" {
+  %x = input : f32[1,3,15,15]
+  %1 = <f32[24,3,3,3] #0>
+  %2 = <f32[24,1,3,3] #1>
+  %3 = <f32[40,24,1,1] #2>
+  %4 = <f32[24,40,1,1] #3>
+  %5 = <f32[24] #4>
+  %6 = Conv.22 {group=1, strides=[2,2]} (%x, %1, %5) : f32[1,24,7,7]
+  %7 = Relu.14 (%6) : f32[1,24,7,7]
+  %8 = Conv.22 {group=24, pads=[1,1,1,1]} (%7, %2) : f32[1,24,7,7]
+  %9 = GlobalAveragePool.22 (%8) : f32[1,24,1,1]
+  %10 = Conv.22 {group=1} (%9, %3) : f32[1,40,1,1]
+  %11 = Conv.22 {group=1} (%10, %4) : f32[1,24,1,1]
+  %12 = Sigmoid.13 (%11) : f32[1,24,1,1]
+  %13 = Mul.14 (%8, %12) : f32[1,24,7,7]
+  %14 = MaxPool.22 {kernel_shape=[3,3], pads=[1,1,1,1], strides=[2,2]} (%13) : f32[1,24,4,4]
+  output "y" = %14
+}
+)",
+                "");
+}
+
+TEST(BlockedLayout, a_lone_convolution_stays_as_it_is) {
+  const std::string same = R"(graph "g" {
+  %x = input : f32[1,24,7,7]
+  %1 = <f32[40,24,1,1] #0>
+  %2 = Conv.22 {group=1} (%x, %1) : f32[1,40,7,7]
+  output "y" = %2
+}
+)";
+  const auto graph = typed::parse(same, {{some({40, 24, 1, 1}, 3)}});
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  const auto made = blocked_layout(*graph);
+  ASSERT_TRUE(made.ok());
+  typed::TextTable before, after;
+  EXPECT_EQ(typed::print(*made, &after), typed::print(*graph, &before));
+}
+
+}  // namespace
+}  // namespace sdx::rewrite
