@@ -4,6 +4,8 @@
 
 #include "ops/added.h"
 
+#include "ops/fused/blocked.h"
+
 namespace sdx {
 
 using namespace ops;  // NOLINT: the list is the one place that names them all

@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "kernel/conv/blocked.h"
+#include "ops/fused/blocked.h"
 #include "ops/list.h"
 #include "rewrite/rewrite.h"
 
