@@ -62,7 +62,27 @@ TEST(BlockedLayout, an_island_of_convolutions_keeps_its_channels_in_blocks) {
   output "y" = %14
 }
 )",
-                "");
+                R"(graph "g" {
+  %x = input : f32[1,3,15,15]
+  %1 = <f32[24,3,3,3] #0>
+  %2 = <f32[24,1,3,3] #1>
+  %3 = <f32[40,24,1,1] #2>
+  %4 = <f32[24,40,1,1] #3>
+  %5 = <f32[24] #4>
+  %6 = sardonyx::ConvBlocked.1 {plain=1, strides=[2,2]} (%x, %1, %5) : f32[1,2,7,7,16]
+  %7 = Relu.14 (%6) : f32[1,2,7,7,16]
+  %8 = sardonyx::ConvBlocked.1 {group=24, pads=[1,1,1,1]} (%7, %2) : f32[1,2,7,7,16]
+  %9 = i64[2] {2, 3}
+  %10 = ReduceMean.18 (%8, %9) : f32[1,2,1,1,16]
+  %11 = sardonyx::ConvBlocked.1 (%10, %3) : f32[1,3,1,1,16]
+  %12 = sardonyx::ConvBlocked.1 (%11, %4) : f32[1,2,1,1,16]
+  %13 = Sigmoid.13 (%12) : f32[1,2,1,1,16]
+  %14 = Mul.14 (%8, %13) : f32[1,2,7,7,16]
+  %15 = MaxPool.22 {kernel_shape=[3,3,1], pads=[1,1,0,1,1,0], strides=[2,2,1]} (%14) : f32[1,2,4,4,16]
+  %16 = sardonyx::FromBlocked.1 {channels=24} (%15) : f32[1,24,4,4]
+  output "y" = %16
+}
+)");
 }
 
 TEST(BlockedLayout, a_lone_convolution_stays_as_it_is) {

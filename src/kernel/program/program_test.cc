@@ -32,6 +32,23 @@ TEST(Program, reuses_registers_of_results_that_nobody_reads_any_more) {
   EXPECT_EQ(program->scratch(), Program::kTile);
 }
 
+TEST(Program, a_sigmoid_times_its_operand_is_one_pass_with_the_same_bits) {
+  const std::vector<std::string> lines = {"neg 0", "sigmoid 1 0 0", "mul 2 1", "add 3 0"};
+  const auto program = Program::parse(1, lines);
+  ASSERT_TRUE(program.ok());
+  EXPECT_EQ(program->text().size(), 4u);
+  const std::vector<float> x = {-100, -1.5f, -0.f, 0,        1e-40f,   0.75f,
+                                3,    200,   NAN,  INFINITY, -INFINITY};
+  std::vector<float> y(x.size()), scratch(program->scratch());
+  const float* in[] = {x.data()};
+  const uint8_t stride[] = {1};
+  program->run(in, stride, y.data(), x.size(), scratch.data());
+  for (size_t i = 0; i < x.size(); ++i) {
+    ASSERT_EQ(std::bit_cast<uint32_t>(y[i]), std::bit_cast<uint32_t>(program->run_scalar(&x[i])))
+        << x[i];
+  }
+}
+
 TEST(Program, text_parses_back) {
   const auto program = Program::parse(2, {"add 0 1", "leaky_relu 2 0.01 0"});
   ASSERT_TRUE(program.ok());
