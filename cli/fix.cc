@@ -25,9 +25,9 @@ struct Flags {
 
 // The types and shapes of values between nodes, where the model states none.
 Status declare_types(model::Model& model) {
-  std::map<std::string, typed::Outlet> wires;
-  SDX_ASSIGN(const typed::Graph graph,
-             type(std::make_shared<const model::Model>(model), {}, &wires));
+  SDX_ASSIGN(const infer::Inferred known, inferred(std::make_shared<const model::Model>(model)));
+  const typed::Graph& graph = known.graph();
+  const infer::Wires& wires = known.wires();
   model::Graph& main = *model.graph;
   std::set<std::string_view> declared;
   for (const auto* list : {&main.input, &main.output, &main.value_info}) {

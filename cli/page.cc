@@ -67,7 +67,7 @@ std::string sha256_of(std::span<const std::byte> bytes) {
 
 // Everything the page shows that has to be computed.
 struct Work {
-  std::map<std::string, typed::Outlet> wires;
+  infer::Wires wires;
   std::optional<typed::Graph> graph;
   std::shared_ptr<const plan::Plan> plan;
   std::vector<std::string> assumed;
@@ -81,9 +81,10 @@ Work work_of(const PageRequest& request) {
   auto set = request.inputs.bindings(*request.model);
   if (!set) return stop(set.error()), std::move(work);
   options.set = *set;
-  auto graph = type(request.model, options, &work.wires);
-  if (!graph) return stop(graph.error()), std::move(work);
-  work.graph = *std::move(graph);
+  auto known = inferred(request.model, options);
+  if (!known) return stop(known.error()), std::move(work);
+  work.wires = known->wires();
+  work.graph = (*std::move(known)).typed();
   auto compiled = compile(*work.graph, options);
   if (!compiled) return stop(compiled.error()), std::move(work);
   InputFlags drawn = request.inputs;

@@ -30,8 +30,9 @@ struct Scope {
 
 class Typer {
  public:
-  Typer(std::shared_ptr<const model::Model> model, const Options& options, Sink& sink)
-      : model_(std::move(model)), options_(options), sink_(sink) {}
+  Typer(std::shared_ptr<const model::Model> model, const Options& options, Sink& sink,
+        std::string place = "")
+      : model_(std::move(model)), options_(options), sink_(sink), place_(std::move(place)) {}
 
   Status graph_body(const model::Graph& body, Scope& scope) {
     for (const model::TensorData& init : body.initializer) {
@@ -201,7 +202,7 @@ class Typer {
       }
     }
     GraphSink part_of_graph(graph);
-    SDX_TRY(Typer(model_, options_, part_of_graph).nodes(list, inner, &part));
+    SDX_TRY(Typer(model_, options_, part_of_graph, place_).nodes(list, inner, &part));
     SDX_ASSIGN(const Outlet target, wire(y, inner));
     std::vector<Outlet> variables(graph.inputs().begin(),
                                   graph.inputs().begin() + std::ptrdiff_t(xs.size()));
@@ -288,6 +289,7 @@ class Typer {
   std::shared_ptr<const model::Model> model_;
   const Options& options_;
   Sink& sink_;
+  std::string place_;  // of the subgraph, through the graphs around it
 };
 
 }  // namespace
@@ -376,7 +378,7 @@ class ModelBody final : public PartialBody {
       // A captured constant is a constant inside too.
       scope.wires[captured_[i]] = sink.source(captured_[i], captured[i]);
     }
-    SDX_TRY(Typer(model_, options_, sink).graph_body(graph_, scope));
+    SDX_TRY(Typer(model_, options_, sink, place_).graph_body(graph_, scope));
     for (const model::ValueInfo& output : graph_.output) {
       if (!scope.wires.contains(output.name)) {
         return fail("SDX-G0007", "nothing defines output \"{}\" of subgraph \"{}\"", output.name,
@@ -403,9 +405,7 @@ std::shared_ptr<const BodySource> Typer::body_source(const model::Graph& body,
                                                      const std::string& attribute) {
   // Names of sizes of the body must differ from those of the graphs around it, and of other bodies:
   // its name says where it stands.
-  const size_t at = graph_.name.rfind('@');
-  const std::string outer = at == std::string::npos ? "" : graph_.name.substr(at + 1);
-  const std::string place = fmt::format("{}{}{}.", outer, graph_.size(), attribute.front());
+  const std::string place = fmt::format("{}{}{}.", place_, sink_.size(), attribute.front());
   return std::make_shared<ModelBody>(model_, body, std::move(captured), scope, options_, place);
 }
 
