@@ -209,7 +209,7 @@ g (float[N] x) => (float[N] y) { y = f.A (x) }
 MODEL
 expect 1 'f.A -> f.B -> f.A' "$sardonyx" check "$work/recursive.txt"
 expect 2 'f.A -> f.B -> f.A' "$sardonyx" convert --inline "$work/recursive.txt" "$work/never.onnx"
-expect 2 'A -> B -> A' "$sardonyx" run "$work/recursive.txt" --random 1
+expect 2 'f.A -> f.B -> f.A' "$sardonyx" run "$work/recursive.txt" --random 1
 
 # Version numbers: simple, or of two, two and four bytes.
 printf '<ir_version: 10, model_version: 281483566645251, opset_import: ["" : 21]> g () => (y) { y = Constant <value_int = 1> () }' > "$work/version.txt"

@@ -21,7 +21,8 @@ void Checker::value_info(const model::ValueInfo& info, bool main, const Place& p
 
 void Checker::type(const model::Type& t, bool main, const Place& place) {
   const auto tensor_type = [&](int32_t element, const std::optional<model::Shape>& declared) {
-    if (!valid(element)) {
+    const bool open = element == 0 && options_.open_types;
+    if (!valid(element) && !open) {
       report(rule::element_type, place, "the element type is {}; expected 1 to {}", element,
              kDTypeCount - 1);
     }

@@ -83,13 +83,21 @@ TEST(ValueInfo, a_stale_one_is_a_warning_with_both_sides) {
   EXPECT_EQ(fact_in(known, "y"), "f32[2,3]");
 }
 
-TEST(ValueInfo, element_type_and_rank_are_compared_too) {
+TEST(ValueInfo, the_rank_of_an_output_is_compared_too) {
   model::Model m = simple();
-  m.graph->value_info.push_back(value("s", DType::f16, {2, 3}));
   m.graph->output[0] = value("y", DType::f32, {6});
   const auto known = infer_model(m, thorough());
   ASSERT_TRUE(known) << known.error().text();
-  EXPECT_EQ(known->stale().size(), 2u);
+  ASSERT_EQ(known->stale().size(), 1u);
+  EXPECT_EQ(known->stale()[0].severity, check::Severity::error);
+}
+
+TEST(ValueInfo, another_element_type_is_refused) {
+  model::Model m = simple();
+  m.graph->value_info.push_back(value("s", DType::f16, {2, 3}));
+  const auto known = infer_model(m, thorough());
+  ASSERT_FALSE(known);
+  EXPECT_EQ(known.error().code, "SDX-K0315");
 }
 
 TEST(ValueInfo, one_that_agrees_is_no_warning) {

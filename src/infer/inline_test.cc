@@ -136,7 +136,8 @@ B (x) => (y) { y = local.A (x) }
   EXPECT_NE(made.error().what.find("local.A -> local.B -> local.A"), std::string::npos);
   const auto typed = type_model(std::make_shared<const model::Model>(model));
   ASSERT_FALSE(typed);
-  EXPECT_NE(typed.error().what.find("local.A -> local.B -> local.A"), std::string::npos) << typed.error().what;
+  EXPECT_NE(typed.error().what.find("local.A -> local.B -> local.A"), std::string::npos)
+      << typed.error().what;
 }
 
 TEST(Inline, a_body_of_another_version_fits_if_its_operators_mean_the_same) {

@@ -3,7 +3,6 @@
 #include <map>
 
 #include "ops/added.h"
-
 #include "ops/fused/blocked.h"
 
 namespace sdx {
