@@ -47,6 +47,7 @@ typedef struct sardonyx_error sardonyx_error;
 typedef struct sardonyx_value sardonyx_value;
 typedef struct sardonyx_model sardonyx_model;
 typedef struct sardonyx_session sardonyx_session;
+typedef struct sardonyx_stop sardonyx_stop;
 typedef struct sardonyx_call sardonyx_call;
 
 /* Errors: a stable code such as "SDX-T0102", what went wrong, where (the innermost place first),
@@ -227,6 +228,25 @@ SARDONYX_CHECKED sardonyx_error* sardonyx_session_run(
     sardonyx_session* session, const char* const* input_names, sardonyx_value* const* inputs,
     size_t input_count, const char* const* output_names, sardonyx_value** outputs,
     size_t output_count);
+
+/* Ends the runs that were given it, soon: they give SDX-R0030. One that was asked stays asked. */
+SARDONYX_CHECKED sardonyx_error* sardonyx_stop_new(sardonyx_stop** stop);
+SARDONYX_CHECKED sardonyx_error* sardonyx_stop_ask(sardonyx_stop* stop);
+SARDONYX_API void sardonyx_stop_release(sardonyx_stop* stop);
+
+/* What one run is allowed: all 0 is the default. */
+typedef struct sardonyx_run_options {
+  size_t size;
+  sardonyx_stop* stop;   /* NULL: nothing ends it early */
+  int64_t time_limit_ns; /* 0: none; beyond it the run gives SDX-R0031 */
+  int64_t loop_limit;    /* iterations of one Loop; 0: a billion */
+} sardonyx_run_options;
+
+/* sardonyx_session_run within limits. */
+SARDONYX_CHECKED sardonyx_error* sardonyx_session_run_within(
+    sardonyx_session* session, const char* const* input_names, sardonyx_value* const* inputs,
+    size_t input_count, const char* const* output_names, sardonyx_value** outputs,
+    size_t output_count, const sardonyx_run_options* options);
 
 /* Operators of the caller, which models may use once they are registered. */
 typedef struct sardonyx_operator {

@@ -1,6 +1,7 @@
 // What stands behind the handles of values, models and sessions.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <mutex>
 
@@ -44,6 +45,10 @@ struct ModelBox {
       : model(std::move(held)), inputs(model.inputs()), outputs(model.outputs()) {}
   Model model;
   Ports inputs, outputs;
+};
+
+struct StopBox {
+  std::atomic<bool> asked{false};
 };
 
 // Sessions of C++ are for one thread at a time; here each run borrows one, and a run that finds

@@ -194,6 +194,28 @@ TEST_F(CInterface, tells_the_signature) {
   EXPECT_EQ(old.rank, 77);
 }
 
+TEST_F(CInterface, a_run_that_is_asked_to_stop_ends) {
+  sardonyx_stop* stop = nullptr;
+  OK(sardonyx_stop_new(&stop));
+  sardonyx_run_options options{};
+  options.size = sizeof options;
+  options.stop = stop;
+  sardonyx_value* output = nullptr;
+  OK(sardonyx_session_run_within(session_, nullptr, &input_, 1, nullptr, &output, 1, &options));
+  sardonyx_value_release(output);
+  output = nullptr;
+  OK(sardonyx_stop_ask(stop));
+  EXPECT_EQ(code(sardonyx_session_run_within(session_, nullptr, &input_, 1, nullptr, &output, 1,
+                                             &options)),
+            "SDX-R0030");
+  EXPECT_EQ(output, nullptr);
+  sardonyx_stop_release(stop);
+  EXPECT_EQ(code(sardonyx_stop_ask(stop)), "SDX-A0101");
+  EXPECT_EQ(code(sardonyx_session_run_within(session_, nullptr, &input_, 1, nullptr, &output, 1,
+                                             &options)),
+            "SDX-A0101");
+}
+
 // y = by * x
 int32_t scale(void* context, sardonyx_call* call, sardonyx_value* const* inputs, size_t,
               sardonyx_value** outputs, size_t) {

@@ -23,6 +23,7 @@ struct ValueBox;
 struct ModelBox;
 struct SessionBox;
 struct CallBox;
+struct StopBox;
 
 template <>
 struct Behind<sardonyx_error> {
@@ -45,6 +46,11 @@ struct Behind<sardonyx_session> {
   static constexpr std::string_view kName = "a session";
 };
 
+template <>
+struct Behind<sardonyx_stop> {
+  using Object = StopBox;
+  static constexpr std::string_view kName = "a stop";
+};
 template <>
 struct Behind<sardonyx_call> {
   using Object = CallBox;

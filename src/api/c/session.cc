@@ -35,10 +35,11 @@ namespace {
 }
 
 // The caller's struct as far as it reaches; the rest is 0.
-sardonyx_options known(const sardonyx_options* given) {
-  sardonyx_options options{};
+template <class Options>
+Options known(const Options* given) {
+  Options options{};
   if (given == nullptr) return options;
-  if (given->size < sizeof(size_t)) misused("sardonyx_options whose `size` is not set");
+  if (given->size < sizeof(size_t)) misused("options whose `size` is not set");
   std::memcpy(&options, given, std::min(given->size, sizeof options));
   return options;
 }
@@ -129,8 +130,8 @@ struct Run {
   }
 
   // All results or none: the caller's array is written when nothing can fail any more.
-  void by_value(Session& session, sardonyx_value** values) {
-    const Outputs results = session.run(inputs);
+  void by_value(Session& session, const sardonyx::RunOptions& options, sardonyx_value** values) {
+    const Outputs results = session.run(inputs, options);
     std::vector<sardonyx_value*> made(wanted.size());
     try {
       for (size_t i = 0; i < wanted.size(); ++i) {
@@ -197,20 +198,48 @@ sardonyx_error* sardonyx_session_output(const sardonyx_session* session, size_t 
   return guarded([&] { get(session)->output_ports.give(i, port); });
 }
 
-sardonyx_error* sardonyx_session_run(sardonyx_session* session, const char* const* input_names,
-                                     sardonyx_value* const* inputs, size_t input_count,
-                                     const char* const* output_names, sardonyx_value** outputs,
-                                     size_t output_count) {
+sardonyx_error* sardonyx_session_run_within(sardonyx_session* session,
+                                            const char* const* input_names,
+                                            sardonyx_value* const* inputs, size_t input_count,
+                                            const char* const* output_names,
+                                            sardonyx_value** outputs, size_t output_count,
+                                            const sardonyx_run_options* options) {
   return guarded([&] {
     Run run{get(session)};
+    const sardonyx_run_options asked = known(options);
+    const auto stop = asked.stop == nullptr ? nullptr : get(asked.stop);
+    sardonyx::RunOptions limits;
+    if (stop != nullptr) limits.stop = &stop->asked;
+    if (asked.time_limit_ns > 0) limits.time_limit = std::chrono::nanoseconds(asked.time_limit_ns);
+    if (asked.loop_limit > 0) limits.loop_limit = asked.loop_limit;
     run.take_inputs(input_names, inputs, input_count);
     run.take_outputs(output_names, outputs, output_count);
     Session borrowed = run.box->borrow();
-    if (run.direct()) {
+    if (options == nullptr && run.direct()) {
       run.into_tensors(borrowed);
     } else {
-      run.by_value(borrowed, outputs);
+      run.by_value(borrowed, limits, outputs);
     }
     run.box->give_back(std::move(borrowed));
   });
 }
+
+sardonyx_error* sardonyx_session_run(sardonyx_session* session, const char* const* input_names,
+                                     sardonyx_value* const* inputs, size_t input_count,
+                                     const char* const* output_names, sardonyx_value** outputs,
+                                     size_t output_count) {
+  return sardonyx_session_run_within(session, input_names, inputs, input_count, output_names,
+                                     outputs, output_count, nullptr);
+}
+
+sardonyx_error* sardonyx_stop_new(sardonyx_stop** stop) {
+  return guarded([&] {
+    *needed(stop, "the place for the stop") = keep<sardonyx_stop>(std::make_shared<StopBox>());
+  });
+}
+
+sardonyx_error* sardonyx_stop_ask(sardonyx_stop* stop) {
+  return guarded([&] { get(stop)->asked = true; });
+}
+
+void sardonyx_stop_release(sardonyx_stop* stop) { drop(stop); }
