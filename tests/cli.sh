@@ -160,6 +160,9 @@ expect 2 'SDX-F0002' "$sardonyx" run "$data/softmax.onnx" --random 1 --assert 'N
 expect 0 '<svg' "$sardonyx" show "$data/softmax.onnx" --format svg
 expect 0 'digraph' "$sardonyx" show "$data/softmax.onnx" --format dot --at optimized
 expect 2 'SDX-C0070' "$sardonyx" show "$data/static.onnx" --format svg --at plan
+digits=$data/../../examples/digits/digits.onnx
+expect 0 'packed>' "$sardonyx" show "$digits" --at optimized --set N=1
+expect 0 ' #0>' "$sardonyx" show "$digits" --at optimized
 expect 0 'step' "$sardonyx" show "$data/static.onnx" --at plan
 expect 0 '"median_ms":' "$sardonyx" bench "$data/static.onnx" --runs 3 --json
 expect 0 'min' "$sardonyx" bench "$data/static.onnx" --runs 3

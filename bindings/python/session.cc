@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <optional>
 
 #include "api/engine.h"
 #include "api/floating.h"
@@ -146,6 +147,20 @@ class Session {
     if (!options.is_none()) {
       stop = options.attr("_stop");
       run_options.stop = &py::cast<const Stop&>(stop).asked;
+      if (const auto seconds = py::cast<std::optional<double>>(options.attr("time_limit"))) {
+        // What no clock reaches is no limit.
+        constexpr double kMost = 1e9;
+        if (!(*seconds >= 0)) {
+          throw Failure{fail("SDX-P0025", "a time limit of {} seconds", *seconds)};
+        }
+        if (*seconds < kMost) {
+          run_options.deadline =
+              run::RunOptions::Clock::now() +
+              std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*seconds));
+        }
+      }
+      if (const auto limit = py::cast<std::optional<int64_t>>(options.attr("loop_limit")))
+        run_options.most_iterations = *limit;
     }
     std::vector<Value> arguments(inputs_.size());
     take(feed, arguments);

@@ -204,6 +204,8 @@ typedef struct sardonyx_options {
   int32_t strict;           /* 1: no rewrite of the published list of those that change bits */
   const sardonyx_size* set; /* sizes for named dimensions */
   size_t set_count;
+  size_t plans;       /* kept at a time, for different shapes of the inputs; 0: 8 */
+  size_t arena_bytes; /* the most working memory of a run; 0: the machine's memory */
 } sardonyx_options;
 
 /* Sessions: a compiled model. Any number of threads may run one at a time or all at once; each run
@@ -222,14 +224,15 @@ SARDONYX_CHECKED sardonyx_error* sardonyx_session_output(const sardonyx_session*
 /* Inputs by name (`input_names` NULL: in the session's order) and outputs by name (NULL: the first
  * `output_count` in the session's order). Where outputs[i] is NULL it becomes a new value in the
  * library's memory; where it is a tensor of the right type and shape, the result is written there,
- * and nothing is copied if all are, in the session's order, without `options`. Those may be NULL.
- */
+ * and nothing is copied if all are, in the session's order. Only what the outputs asked for need is
+ * computed. */
 SARDONYX_CHECKED sardonyx_error* sardonyx_session_run(
     sardonyx_session* session, const char* const* input_names, sardonyx_value* const* inputs,
     size_t input_count, const char* const* output_names, sardonyx_value** outputs,
     size_t output_count);
 
-/* Ends the runs that were given it, soon: they give SDX-R0030. One that was asked stays asked. */
+/* Ends the runs that were given it, soon: they give SDX-R0030. One that was asked stays asked. It
+ * may be asked by any thread, and released while runs still have it. */
 SARDONYX_CHECKED sardonyx_error* sardonyx_stop_new(sardonyx_stop** stop);
 SARDONYX_CHECKED sardonyx_error* sardonyx_stop_ask(sardonyx_stop* stop);
 SARDONYX_API void sardonyx_stop_release(sardonyx_stop* stop);
@@ -239,10 +242,10 @@ typedef struct sardonyx_run_options {
   size_t size;
   sardonyx_stop* stop;   /* NULL: nothing ends it early */
   int64_t time_limit_ns; /* 0: none; beyond it the run gives SDX-R0031 */
-  int64_t loop_limit;    /* iterations of one Loop; 0: a billion */
+  int64_t loop_limit;    /* iterations of one Loop; 0: a billion; more give SDX-R0610 */
 } sardonyx_run_options;
 
-/* sardonyx_session_run within limits. */
+/* sardonyx_session_run within limits; `options` may be NULL. */
 SARDONYX_CHECKED sardonyx_error* sardonyx_session_run_within(
     sardonyx_session* session, const char* const* input_names, sardonyx_value* const* inputs,
     size_t input_count, const char* const* output_names, sardonyx_value** outputs,

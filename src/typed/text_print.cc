@@ -71,7 +71,11 @@ class Printer {
       if (wire({id, 0}) != "%" + node.use.name) text += " " + quoted(node.use.name);
       return text;
     }
-    if (node.kind == Node::Kind::constant) return text + tensor(*node.outputs[0].value);
+    if (node.kind == Node::Kind::constant) {
+      const Fact& fact = node.outputs[0];
+      if (fact.value != nullptr) return text + tensor(*fact.value);
+      return text + fmt::format("<{} packed>", fact.text());  // only a kernel's form of it is kept
+    }
     text += operation(node);
     text += " : ";
     for (size_t slot = 0; slot < node.outputs.size(); ++slot) {

@@ -68,6 +68,8 @@ class SessionOptions:
 
 class RunOptions:
     terminate: bool
+    time_limit: Optional[float]
+    loop_limit: Optional[int]
     log_severity_level: int
     log_verbosity_level: int
     logid: str

@@ -102,10 +102,16 @@ class SessionOptions:
 
 
 class RunOptions:
-    """What holds for one run. Setting `terminate` from another thread ends the run soon."""
+    """What holds for one run. Setting `terminate` from another thread ends the run soon.
+
+    Sardonyx's own: `time_limit`, in seconds, and `loop_limit`, the most iterations of one Loop. Outputs that a run is
+    not asked for are never computed, whatever `only_execute_path_to_fetches` says.
+    """
 
     def __init__(self):
         self._stop = _sardonyx.Stop()
+        self.time_limit = None  #: None: as long as it takes
+        self.loop_limit = None  #: None: a billion
         self.log_severity_level = 2
         self.log_verbosity_level = 0
         self.logid = ""

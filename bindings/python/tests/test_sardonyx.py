@@ -164,6 +164,40 @@ class Sessions(unittest.TestCase):
         options.terminate = False
         np.testing.assert_array_equal(self.session.run(None, {"x": self.x}, options)[0], THIRDS)
 
+    def test_a_run_has_limits_and_computes_what_is_asked_for(self):
+        options = ort.RunOptions()
+        options.time_limit = 0
+        with self.assertRaises(ort.Terminated):
+            self.session.run(None, {"x": self.x}, options)
+        for options.time_limit in (3600, 1e300, None):
+            np.testing.assert_array_equal(self.session.run(None, {"x": self.x}, options)[0], THIRDS)
+        for options.time_limit in (-1, float("nan")):
+            with self.assertRaises(ort.Error):
+                self.session.run(None, {"x": self.x}, options)
+        kind, one = TensorProto.FLOAT, [1]
+        body = helper.make_graph(
+            [helper.make_node("Identity", ["c"], ["again"]), helper.make_node("Neg", ["s"], ["t"])], "body",
+            [info("i", TensorProto.INT64, []), info("c", TensorProto.BOOL, []), info("s", kind, one)],
+            [info("again", TensorProto.BOOL, []), info("t", kind, one)])
+        nodes = [helper.make_node("Neg", ["x"], ["y"]), helper.make_node("Loop", ["n", "", "x"], ["z"], body=body)]
+        session = ort.InferenceSession(model(nodes, [info("x", kind, one), info("n", TensorProto.INT64, [])],
+                                             [info("y", kind, one), info("z", kind, one)]))
+        feed = {"x": np.ones(1, np.float32), "n": np.array(10, np.int64)}
+        self.assertEqual([float(v[0]) for v in session.run(["z", "y"], feed)], [1, -1])
+        limited = ort.RunOptions()
+        limited.loop_limit = 3
+        with self.assertRaises(ort.Error) as raised:
+            session.run(["z"], feed, limited)
+        self.assertEqual(raised.exception.code, "SDX-R0610")
+        self.assertEqual(session.run(["y"], feed, limited)[0][0], -1)
+
+    def test_state_goes_from_run_to_run_without_copies(self):
+        session = ort.InferenceSession(identity(TensorProto.FLOAT))
+        state = ort.OrtValue.ortvalue_from_numpy(np.arange(3, dtype=np.float32))
+        for _ in range(3):
+            state, = session.run_with_ort_values(["y"], {"x": state})
+        np.testing.assert_array_equal(state.numpy(), [0, 1, 2])
+
     def test_io_binding(self):
         binding = self.session.io_binding()
         into = np.empty((1, 3), np.float32)

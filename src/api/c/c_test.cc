@@ -1,7 +1,10 @@
 // The C interface as C sees it: what works, and what every misuse says.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -214,6 +217,70 @@ TEST_F(CInterface, a_run_that_is_asked_to_stop_ends) {
   EXPECT_EQ(code(sardonyx_session_run_within(session_, nullptr, &input_, 1, nullptr, &output, 1,
                                              &options)),
             "SDX-A0101");
+}
+
+TEST_F(CInterface, a_run_beyond_its_time_ends) {
+  sardonyx_run_options options{};
+  options.size = sizeof options;
+  options.time_limit_ns = 1;
+  sardonyx_value* output = nullptr;
+  EXPECT_EQ(code(sardonyx_session_run_within(session_, nullptr, &input_, 1, nullptr, &output, 1,
+                                             &options)),
+            "SDX-R0031");
+  options.time_limit_ns = int64_t{3600} * 1'000'000'000;
+  OK(sardonyx_session_run_within(session_, nullptr, &input_, 1, nullptr, &output, 1, &options));
+  // A struct of an older program ends before the limits.
+  options.time_limit_ns = 1;
+  options.size = offsetof(sardonyx_run_options, time_limit_ns);
+  OK(sardonyx_session_run_within(session_, nullptr, &input_, 1, nullptr, &output, 1, &options));
+  options.size = 0;
+  EXPECT_EQ(code(sardonyx_session_run_within(session_, nullptr, &input_, 1, nullptr, &output, 1,
+                                             &options)),
+            "SDX-A0101");
+  options.size = sizeof options;
+  options.time_limit_ns = -1;
+  EXPECT_EQ(code(sardonyx_session_run_within(session_, nullptr, &input_, 1, nullptr, &output, 1,
+                                             &options)),
+            "SDX-A0104");
+  sardonyx_value_release(output);
+}
+
+TEST_F(CInterface, outputs_that_nobody_asked_for_are_not_computed) {
+  // The Loop behind the other output passes its limit.
+  const std::string path = testing::TempDir() + "sardonyx_two_outputs.txt";
+  std::ofstream(path) << R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2] x, int64 n, bool go) => (float[2] y, float[2] z) {
+      y = Neg(x)
+      z = Loop <body = b (int64 i, bool c, float[2] s) => (bool again, float[2] t) {
+        again = Identity(c)
+        t = Neg(s)
+      }> (n, go, x)
+    })";
+  sardonyx_model* model = nullptr;
+  sardonyx_session* session = nullptr;
+  OK(sardonyx_model_load(path.c_str(), &model));
+  OK(sardonyx_session_new(model, nullptr, &session));
+  int64_t n = 10;
+  bool go = true;
+  const int64_t two = 2;
+  sardonyx_value *inputs[3] = {}, *output = nullptr;
+  OK(sardonyx_tensor_over(SARDONYX_F32, &two, 1, x_, 8, nullptr, nullptr, &inputs[0]));
+  OK(sardonyx_tensor_over(SARDONYX_I64, nullptr, 0, &n, 8, nullptr, nullptr, &inputs[1]));
+  OK(sardonyx_tensor_over(SARDONYX_BOOL, nullptr, 0, &go, 1, nullptr, nullptr, &inputs[2]));
+  sardonyx_run_options options{};
+  options.size = sizeof options;
+  options.loop_limit = 3;
+  const auto run = [&](const char* name) {
+    return code(
+        sardonyx_session_run_within(session, nullptr, inputs, 3, &name, &output, 1, &options));
+  };
+  EXPECT_EQ(run("z"), "SDX-R0610");
+  EXPECT_EQ(run("y"), "");
+  sardonyx_value_release(output);
+  for (sardonyx_value* input : inputs) sardonyx_value_release(input);
+  sardonyx_session_release(session);
+  sardonyx_model_release(model);
+  std::remove(path.c_str());
 }
 
 // y = by * x

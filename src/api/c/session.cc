@@ -130,12 +130,13 @@ struct Run {
   }
 
   // All results or none: the caller's array is written when nothing can fail any more.
-  void by_value(Session& session, const sardonyx::RunOptions& options, sardonyx_value** values) {
+  void by_value(Session& session, sardonyx::RunOptions options, sardonyx_value** values) {
+    for (const size_t i : wanted) options.outputs.push_back(box->outputs[i].name);
     const Outputs results = session.run(inputs, options);
     std::vector<sardonyx_value*> made(wanted.size());
     try {
       for (size_t i = 0; i < wanted.size(); ++i) {
-        const Value& result = results.value(wanted[i]);
+        const Value& result = results.value(i);
         if (given[i] == nullptr) {
           made[i] = keep<sardonyx_value>(std::make_shared<ValueBox>(result));
         } else {
@@ -169,6 +170,8 @@ sardonyx_error* sardonyx_session_new(const sardonyx_model* model, const sardonyx
     made.isa = static_cast<sardonyx::Isa>(asked.isa);
     made.optimize = asked.no_optimize == 0;
     made.strict = asked.strict != 0;
+    made.arena_bytes = asked.arena_bytes;
+    if (asked.plans > 0) made.plans = asked.plans;
     if (asked.set_count > 0) needed(asked.set, "set");
     for (size_t i = 0; i < asked.set_count; ++i) {
       made.set[needed(asked.set[i].name, "a dimension's name")] = asked.set[i].value;
@@ -208,6 +211,11 @@ sardonyx_error* sardonyx_session_run_within(sardonyx_session* session,
     Run run{get(session)};
     const sardonyx_run_options asked = known(options);
     const auto stop = asked.stop == nullptr ? nullptr : get(asked.stop);
+    if (asked.time_limit_ns < 0 || asked.loop_limit < 0) {
+      fail("SDX-A0104",
+           fmt::format("a time limit of {} ns or a loop limit of {} is none that there is",
+                       asked.time_limit_ns, asked.loop_limit));
+    }
     sardonyx::RunOptions limits;
     if (stop != nullptr) limits.stop = &stop->asked;
     if (asked.time_limit_ns > 0) limits.time_limit = std::chrono::nanoseconds(asked.time_limit_ns);
