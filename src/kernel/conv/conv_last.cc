@@ -67,25 +67,35 @@ size_t conv_last_packed_bytes(const ConvLastShape& s) {
   return sums_bytes(s) + panels_of(s) * kLastPanel * reduction_bytes(s);
 }
 
-void conv_last_pack(const ConvLastShape& s, const void* w, bool w_signed, void* packed) {
-  std::memset(packed, 0, conv_last_packed_bytes(s));
+void conv_last_pack(const ConvLastShape& s, const void* w, bool w_signed, void* packed,
+                    Pool& pool) {
   auto* sums = static_cast<int32_t*>(packed);
   auto* panels = static_cast<int8_t*>(packed) + sums_bytes(s);
   const auto* bytes = static_cast<const uint8_t*>(w);
-  const size_t taps = s.kernel[0] * s.kernel[1], quads = quad_bytes(s.channels) / 4;
-  for (size_t o = 0; o < s.out_channels; ++o) {
-    const size_t panel = o / kLastPanel, lane = o % kLastPanel;
-    const size_t width = width_of(s.out_channels - panel * kLastPanel);
-    int8_t* to = panels + panel * kLastPanel * reduction_bytes(s);
-    for (size_t c = 0; c < s.channels; ++c) {
+  const uint8_t flip = w_signed ? 0 : 0x80;
+  const size_t taps = s.kernel[0] * s.kernel[1];
+  pool.parallel(panels_of(s), 1, [&](size_t begin, size_t end, int) {
+    for (size_t panel = begin; panel < end; ++panel) {
+      const size_t first = panel * kLastPanel;
+      const size_t count = std::min(kLastPanel, s.out_channels - first), width = width_of(count);
+      int32_t* sum = sums + first;
+      std::memset(sum, 0, kLastPanel * sizeof(int32_t));
+      int8_t* to = panels + first * reduction_bytes(s);
+      std::memset(to, 0, kLastPanel * reduction_bytes(s));
       for (size_t tap = 0; tap < taps; ++tap) {
-        const uint8_t byte = bytes[(o * s.channels + c) * taps + tap];
-        const auto value = int8_t(w_signed ? byte : byte ^ 0x80);
-        to[((tap * quads + c / 4) * width + lane) * 4 + c % 4] = value;
-        sums[o] += value;
+        for (size_t c = 0; c < s.channels; c += 4, to += 4 * width) {
+          const size_t four = std::min<size_t>(4, s.channels - c);
+          for (size_t lane = 0; lane < count; ++lane) {
+            const uint8_t* from = bytes + ((first + lane) * s.channels + c) * taps + tap;
+            for (size_t i = 0; i < four; ++i) {
+              to[4 * lane + i] = int8_t(from[i * taps] ^ flip);
+              sum[lane] += to[4 * lane + i];
+            }
+          }
+        }
       }
     }
-  }
+  });
 }
 
 size_t conv_last_scratch_bytes(const ConvLastShape& s) {

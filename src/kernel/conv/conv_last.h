@@ -40,7 +40,7 @@ size_t conv_last_scratch_bytes(const ConvLastShape&);
 
 // w is [out_channels][channels][kernel...]; unsigned weights with zero point 128 count as signed.
 size_t conv_last_packed_bytes(const ConvLastShape&);
-void conv_last_pack(const ConvLastShape&, const void* w, bool w_signed, void* packed);
+void conv_last_pack(const ConvLastShape&, const void* w, bool w_signed, void* packed, Pool&);
 
 // Weights lie in panels of this many output channels.
 inline constexpr size_t kLastPanel = 64;

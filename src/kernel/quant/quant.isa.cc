@@ -34,15 +34,75 @@ void requantize(const int32_t* c, Int* y, size_t n, const float* ratio, size_t s
   }
 }
 
+#if defined(SDX_ISA_avx512)
+
+template <class Int>
+[[gnu::always_inline]] inline __m512i bytes_16(const Int* x, __mmask16 some) {
+  const __m128i bytes = _mm_maskz_loadu_epi8(some, x);
+  return Int(-1) < Int(0) ? _mm512_cvtepi8_epi32(bytes) : _mm512_cvtepu8_epi32(bytes);
+}
+[[gnu::always_inline]] inline __mmask16 first_of(size_t n) {
+  return n >= 16 ? __mmask16(0xffff) : __mmask16((1u << n) - 1);
+}
+
+// Sixteen at a time; a scale that is finite makes no NaN.
+template <class Int>
+void dequantize_by(float s, int z, const Int* x, float* y, size_t n) {
+  const __m512i zero = _mm512_set1_epi32(z);
+  const __m512 scale = _mm512_set1_ps(s);
+  for (size_t i = 0; i < n; i += 16) {
+    const __mmask16 some = first_of(n - i);
+    const __m512 value = _mm512_cvtepi32_ps(_mm512_sub_epi32(bytes_16(x + i, some), zero));
+    _mm512_mask_storeu_ps(y + i, some, _mm512_mul_ps(value, scale));
+  }
+}
+
+#else
+
+template <class Int>
+void dequantize_by(float s, int z, const Int* x, float* y, size_t n) {
+  for (size_t i = 0; i < n; ++i) y[i] = float(int(x[i]) - z) * s;
+}
+
+#endif
+
 // x / s without dividing: x times the rounded 1 / s is off by less than 2^-11 where the result does
 // not saturate, so only a quotient that close to half way between two integers needs the division.
 template <class Int>
 void quantize_by(float s, int z, const float* x, Int* y, size_t n) {
-  constexpr size_t kBlock = 64;
-  constexpr float kMagic = 0x1.8p23f, kFar = 0x1p20f;
+  constexpr float kFar = 0x1p20f;
   constexpr int32_t kNearHalf = __builtin_bit_cast(int32_t, 0.5f - 0x1p-11f);
   const float size = s < 0 ? -s : s, inverse = 1.0f / s;
   const bool exact_range = size > 0x1p-100f && size < 0x1p100f;
+#if defined(SDX_ISA_avx512)
+  constexpr int kLow = Int(-1) < Int(0) ? -128 : 0;
+  constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+  const __m512 by = _mm512_set1_ps(inverse), far = _mm512_set1_ps(kFar),
+               half = _mm512_castsi512_ps(_mm512_set1_epi32(kNearHalf));
+  for (size_t i = 0; i < n; i += 16) {
+    const __mmask16 some = first_of(n - i);
+    const __m512 given = _mm512_maskz_loadu_ps(some, x + i);
+    __m512 q = _mm512_mul_ps(given, by);
+    const auto clamp = [&] {
+      q = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(q, q, _CMP_ORD_Q), q);
+      q = _mm512_max_ps(_mm512_min_ps(q, far), _mm512_sub_ps(_mm512_setzero_ps(), far));
+    };
+    clamp();
+    __m512i nearest = _mm512_cvt_roundps_epi32(q, kNearest);
+    const __m512 rest = _mm512_abs_ps(_mm512_sub_ps(q, _mm512_cvtepi32_ps(nearest)));
+    if (!exact_range || _mm512_cmp_ps_mask(rest, half, _CMP_GT_OQ) != 0) {
+      q = _mm512_div_ps(given, _mm512_set1_ps(s));
+      clamp();
+      nearest = _mm512_cvt_roundps_epi32(q, kNearest);
+    }
+    nearest = _mm512_add_epi32(nearest, _mm512_set1_epi32(z));
+    nearest = _mm512_max_epi32(nearest, _mm512_set1_epi32(kLow));
+    nearest = _mm512_min_epi32(nearest, _mm512_set1_epi32(kLow + 255));
+    _mm512_mask_cvtepi32_storeu_epi8(y + i, some, nearest);
+  }
+#else
+  constexpr size_t kBlock = 64;
+  constexpr float kMagic = 0x1.8p23f;
   for (size_t first = 0; first < n; first += kBlock) {
     const size_t count = n - first < kBlock ? n - first : kBlock;
     float q[kBlock];
@@ -61,6 +121,7 @@ void quantize_by(float s, int z, const float* x, Int* y, size_t n) {
     }
     for (size_t i = 0; i < count; ++i) y[first + i] = saturated<Int>(q[i], z);
   }
+#endif
 }
 
 template <class Int>
@@ -80,6 +141,7 @@ void dequantize(const Int* x, float* y, size_t n, const float* scale, const Int*
   if (step == 0) {
     const float s = *scale;
     const int z = zero != nullptr ? *zero : 0;
+    if (s - s == 0) return dequantize_by(s, z, x, y, n);
     for (size_t i = 0; i < n; ++i) y[i] = canonical(float(int(x[i]) - z) * s);
   } else if (zero != nullptr) {
     for (size_t i = 0; i < n; ++i) y[i] = canonical(float(int(x[i]) - int(zero[i])) * scale[i]);

@@ -331,9 +331,11 @@ struct Worker {
         round(x);
         if (a.scores) run_program(batch, row + i, x);
         softmax(x);
-        const uint8_t whole = 1;
-        if (a.weights) a.weights->run(&x, &whole, x, s.n, program);
       }
+      // On the gaps between rows too: one call for the block.
+      const uint8_t whole = 1;
+      const float* from = scores;
+      if (a.weights) a.weights->run(&from, &whole, scores, product.m * w.ld, program);
       sum.c =
           static_cast<std::byte*>(args.out().raw) + ((batch * s.m + row) * s.width) * element_bytes;
       gemm_here(sum);

@@ -118,11 +118,11 @@ size_t scratch(const QuantisedConv& a, const Call& call) {
   return ratio_bytes(s) + conv_last_scratch_bytes(s);
 }
 
-std::shared_ptr<const void> pack(const QuantisedConv& a, const Call& call, Pool&) {
+std::shared_ptr<const void> pack(const QuantisedConv& a, const Call& call, Pool& pool) {
   const ConvLastShape s = shape_of(a, call);
   std::shared_ptr<void> packed = allocate_lasting(conv_last_packed_bytes(s));
   const Tensor& w = *call.in[kW].value;
-  conv_last_pack(s, w.raw(), w.type() == DType::i8, packed.get());
+  conv_last_pack(s, w.raw(), w.type() == DType::i8, packed.get(), pool);
   return packed;
 }
 
