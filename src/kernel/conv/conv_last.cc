@@ -58,6 +58,27 @@ void stage_row(const ConvLastArgs& c, const uint8_t* image, size_t row, uint8_t*
   std::memset(out + (before + inside) * quads, c.x_zero, (columns - before - inside) * quads);
 }
 
+// The weights of one output channel, [channels][taps], to its lane of a panel: four bytes at a
+// time, `width` such groups apart.
+void pack_channel(const ConvLastShape& s, const uint8_t* w, uint8_t flip, size_t width, int8_t* to,
+                  int32_t* sum) {
+  const size_t taps = s.kernel[0] * s.kernel[1], quads = quad_bytes(s.channels) / 4;
+  constexpr size_t kPiece = 64;  // channels, a multiple of 4
+  int32_t total = 0;
+  for (size_t first = 0; first < s.channels; first += kPiece) {
+    const size_t channels = std::min(kPiece, s.channels - first);
+    const uint8_t* from = w + first * taps;
+    for (size_t tap = 0; tap < taps; ++tap) {
+      int8_t piece[kPiece] = {};
+      for (size_t c = 0; c < channels; ++c) piece[c] = int8_t(from[c * taps + tap] ^ flip);
+      for (size_t c = 0; c < channels; ++c) total += piece[c];
+      int8_t* out = to + (tap * quads + first / 4) * width * 4;
+      for (size_t c = 0; c < channels; c += 4, out += width * 4) std::memcpy(out, piece + c, 4);
+    }
+  }
+  *sum = total;
+}
+
 // Packed weights: for each output channel the sum of its weights, then the panels.
 size_t sums_bytes(const ConvLastShape& s) { return panels_of(s) * kLastPanel * sizeof(int32_t); }
 
@@ -82,17 +103,9 @@ void conv_last_pack(const ConvLastShape& s, const void* w, bool w_signed, void* 
       std::memset(sum, 0, kLastPanel * sizeof(int32_t));
       int8_t* to = panels + first * reduction_bytes(s);
       std::memset(to, 0, kLastPanel * reduction_bytes(s));
-      for (size_t tap = 0; tap < taps; ++tap) {
-        for (size_t c = 0; c < s.channels; c += 4, to += 4 * width) {
-          const size_t four = std::min<size_t>(4, s.channels - c);
-          for (size_t lane = 0; lane < count; ++lane) {
-            const uint8_t* from = bytes + ((first + lane) * s.channels + c) * taps + tap;
-            for (size_t i = 0; i < four; ++i) {
-              to[4 * lane + i] = int8_t(from[i * taps] ^ flip);
-              sum[lane] += to[4 * lane + i];
-            }
-          }
-        }
+      for (size_t lane = 0; lane < count; ++lane) {
+        pack_channel(s, bytes + (first + lane) * s.channels * taps, flip, width, to + 4 * lane,
+                     sum + lane);
       }
     }
   });
