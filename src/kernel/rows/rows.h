@@ -46,6 +46,9 @@ SDX_DECLARE_ISAS(
                          float bias);
     // y[i] = (x[i] * inv) * scale[i].
     void scale_row(const float* x, float* y, size_t n, float inv, const float* scale);
+    // y[i] = x[i] * weight; the second y[i] = y[i] + x[i] * weight.
+    void weigh_row(const float* x, float* y, size_t n, float weight);
+    void add_weighed_row(const float* x, float* y, size_t n, float weight);
     // y[i] = (x[i] - mean) * scale + bias; the second with a mean, scale and bias per element.
     void shift_plane(const float* x, float* y, size_t n, float mean, float scale, float bias);
     void shift_row(const float* x, float* y, size_t n, const float* mean, const float* scale,

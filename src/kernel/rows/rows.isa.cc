@@ -264,6 +264,19 @@ void scale_row(const float* x, float* y, size_t n, float inv, const float* scale
   });
 }
 
+void weigh_row(const float* x, float* y, size_t n, float weight) {
+  blocks(n, [&](size_t i, size_t count) {
+    store_block(y + i, lanes::canonical(load_block(x + i, count) * F32x16(weight)), count);
+  });
+}
+
+void add_weighed_row(const float* x, float* y, size_t n, float weight) {
+  blocks(n, [&](size_t i, size_t count) {
+    const F32x16 term = load_block(x + i, count) * F32x16(weight);
+    store_block(y + i, lanes::canonical(load_block(y + i, count) + term), count);
+  });
+}
+
 void shift_plane(const float* x, float* y, size_t n, float mean, float scale, float bias) {
   blocks(n, [&](size_t i, size_t count) {
     const F32x16 v = (load_block(x + i, count) - F32x16(mean)) * F32x16(scale) + F32x16(bias);

@@ -1,7 +1,7 @@
 // Kernels of Resize: nearest elements of any type, and images of f32 whose rows and columns change.
 #include <cstring>
-#include <limits>
 
+#include "kernel/rows/rows.h"
 #include "ops/tensor/resize.h"
 
 namespace sdx::ops {
@@ -59,11 +59,6 @@ void stretch_row(const Image& image, const float* from, float* to, size_t width)
   }
 }
 
-void canonical(float* y, size_t n) {
-  for (size_t i = 0; i < n; ++i)
-    y[i] = y[i] == y[i] ? y[i] : std::numeric_limits<float>::quiet_NaN();
-}
-
 }  // namespace
 
 std::shared_ptr<const void> pack_resize(const Resize& a, const Call& call, Pool&) {
@@ -116,6 +111,8 @@ Status run_resize_image(const Resize&, Args& args) {
   auto* const holders = reinterpret_cast<int64_t*>(args.scratch.data());
   auto* const rings = reinterpret_cast<float*>(holders + size_t(args.pool->threads()) * image.ring);
   const size_t grain = std::max<size_t>(1, 32768 / width);
+  const auto weigh = SDX_PICK(weigh_row, args.isa);
+  const auto add_weighed = SDX_PICK(add_weighed_row, args.isa);
   args.pool->parallel(y.count / width, grain, [&](size_t begin, size_t end, int thread) {
     float* const ring = rings + size_t(thread) * image.ring * width;
     int64_t* const holds = holders + size_t(thread) * image.ring;
@@ -134,15 +131,10 @@ Status run_resize_image(const Resize&, Args& args) {
           stretch_row(image, x.data<float>() + source * in_width, stretched, width);
           holds[slot] = int64_t(source);
         }
-        if (first) {
-          for (size_t i = 0; i < width; ++i) to[i] = weight * stretched[i];
-        } else {
-          for (size_t i = 0; i < width; ++i) to[i] += weight * stretched[i];
-        }
+        (first ? weigh : add_weighed)(stretched, to, width, weight);
         first = false;
       }
       if (first) std::fill_n(to, width, 0.0f);
-      canonical(to, width);
     }
   });
   return ok();
