@@ -21,6 +21,7 @@ using check::Severity;
 struct Flags {
   std::string model, format = "text", profile = "onnx", capture = "report", page;
   InputFlags inputs;  // sizes and assertions
+  LimitFlags limits;
 };
 
 check::Options options_of(const Flags& flags) {
@@ -152,7 +153,7 @@ void print_text(const Flags& flags, const Report& report, bool readable) {
 }
 
 int check_model(const Flags& flags) {
-  const auto model = model::read_file(flags.model);
+  const auto model = flags.limits.read(flags.model);
   Report report;
   if (model) {
     report = report_on(*model, flags);
@@ -197,6 +198,7 @@ Command check_command(CLI::App& program) {
   app->add_option("--report", flags->page,
                   "write a page about the model: identity, rules, graph, plan, weights");
   flags->inputs.add_sizes_to(*app);
+  flags->limits.add_to(*app);
   return {app, [flags] { return check_model(*flags); }};
 }
 

@@ -16,12 +16,22 @@ namespace sdx::cli {
 // for wrongly.
 inline constexpr int kOk = 0, kWrong = 1, kUnreadable = 2;
 
-// --threads, --isa, --optimize, --numerics, --arena-limit, --plans.
+// --limit NAME=VALUE: what a model may ask for.
+struct LimitFlags {
+  std::vector<std::string> given;
+  void add_to(CLI::App& app);
+  Result<model::Limits> reading() const;
+  size_t most_nodes() const;  // after inlining
+  Result<std::shared_ptr<const model::Model>> read(const std::string& path) const;
+};
+
+// --threads, --isa, --optimize, --numerics, --arena-limit, --plans, --limit.
 struct EngineFlags {
   int threads = 0;
   size_t arena_limit = 0, plans = 8;
   std::optional<uint64_t> order;  // set by commands that have --order
   std::string isa = "native", optimize = "on", numerics = "standard";
+  LimitFlags limits;
   void add_to(CLI::App& app);
   Result<CompileOptions> options() const;
 };

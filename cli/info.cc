@@ -14,6 +14,7 @@ namespace {
 struct Flags {
   std::string model;
   InputFlags inputs;
+  LimitFlags limits;
 };
 
 void line(const char* label, const std::string& text) {
@@ -47,8 +48,9 @@ std::string multiply_adds_of(const typed::Graph& graph) {
 
 Status info(const Flags& flags) {
   if (is_operator_set(flags.model)) return print_operator_set(flags.model);
-  SDX_ASSIGN(const auto model, model::read_file(flags.model));
+  SDX_ASSIGN(const auto model, flags.limits.read(flags.model));
   CompileOptions options;
+  options.most_nodes = flags.limits.most_nodes();
   SDX_TRY(flags.inputs.complete(*model, options));
   line("model", flags.model);
   line("graph", model->graph ? model->graph->name : "none");
@@ -119,6 +121,7 @@ Command info_command(CLI::App& program) {
   auto flags = std::make_shared<Flags>();
   app->add_option("model", flags->model, "an .onnx file, or its text (.txt)")->required();
   flags->inputs.add_sizes_to(*app);
+  flags->limits.add_to(*app);
   return {app, [flags] {
             const Status status = info(*flags);
             return status ? kOk : report(status.error());

@@ -15,7 +15,7 @@ Result<Loaded> load(const std::string& path, const EngineFlags& engine, const In
   Loaded loaded;
   SDX_ASSIGN(loaded.options, engine.options());
   double start = now_ms();
-  SDX_ASSIGN(loaded.model, model::read_file(path));
+  SDX_ASSIGN(loaded.model, engine.limits.read(path));
   SDX_TRY(inputs.complete(*loaded.model, loaded.options));
   SDX_ASSIGN(loaded.compiled, compile(loaded.model, loaded.options));
   loaded.load_ms = now_ms() - start;

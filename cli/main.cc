@@ -25,6 +25,7 @@ void EngineFlags::add_to(CLI::App& app) {
   app.add_option("--plans", plans, "plans to keep for different shapes")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  limits.add_to(app);
 }
 
 Result<CompileOptions> EngineFlags::options() const {
@@ -34,6 +35,7 @@ Result<CompileOptions> EngineFlags::options() const {
   options.strict = numerics == "strict";
   options.most_plans = plans;
   options.order = order;
+  options.most_nodes = limits.most_nodes();
   if (arena_limit != 0) options.most_arena_bytes = arena_limit;
   if (isa != "native") {
     options.isa = isa == "avx512" ? Isa::avx512 : isa == "avx2" ? Isa::avx2 : Isa::portable;

@@ -35,7 +35,7 @@ Result<std::string> text_inferred(const std::shared_ptr<const model::Model>& mod
 Result<std::string> text_at(const Flags& flags) {
   if ((flags.summary || !flags.explain.empty()) && flags.stage != "inferred")
     return fail("SDX-C0038", "--explain and --summary belong to --at inferred");
-  SDX_ASSIGN(const auto model, model::read_file(flags.model));
+  SDX_ASSIGN(const auto model, flags.engine.limits.read(flags.model));
   const bool draws = flags.format != "text";
   if (draws && flags.stage == "plan") {
     return fail("SDX-C0070", "a plan has no drawing; --at typed or optimized has");

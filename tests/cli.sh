@@ -69,6 +69,8 @@ done
 
 # check: 0 valid, 1 violations, 2 unreadable.
 expect 0 "valid" "$sardonyx" check "$data/softmax.onnx"
+expect 2 "more than 0 nodes" "$sardonyx" run "$data/softmax.onnx" --random 1 --limit nodes=0
+expect 2 "--limit nothing=1" "$sardonyx" info "$data/softmax.onnx" --limit nothing=1
 expect 1 "MatMul" "$sardonyx" check "$data/badshape.onnx"
 expect 1 '"valid": false' "$sardonyx" check "$data/badshape.onnx" --format json
 

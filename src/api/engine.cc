@@ -20,6 +20,7 @@ Result<infer::Inferred> inferred(std::shared_ptr<const model::Model> model,
   wanted.set = options.set;
   wanted.overridden = options.overridden;
   wanted.assertions = options.assertions;
+  wanted.most_nodes = options.most_nodes;
   wanted.thorough = thorough;
   if (thorough) wanted.bodies = std::make_shared<infer::BodyFacts>();
   const auto here = [&](Error error) {

@@ -28,6 +28,7 @@ struct CompileOptions {
   std::optional<uint64_t> order;  // steps in an order drawn with this seed; no bit depends on it
   size_t most_plans = 8;          // for different shapes, kept at a time
   size_t most_arena_bytes = physical_memory();
+  size_t most_nodes = size_t{1} << 22;  // after inlining: nested functions can grow exponentially
 };
 
 // A model with what is known of every wire. With `thorough`, all that can be learnt is, the reasons

@@ -24,6 +24,9 @@ struct Limits {
   size_t name_bytes =
       size_t{64} << 10;  // of names of values, nodes, operators, domains, dimensions
   size_t string_bytes = size_t{2} << 30;  // of documentation, metadata and string attributes
+  size_t rank = 256;                      // dimensions of a tensor or of a declared shape
+  size_t tensor_bytes = size_t{1} << 40;  // that one tensor's dimensions and type ask for
+  size_t total_bytes = size_t{4} << 40;   // all tensors together
 };
 
 // An .onnx file, or one in the ONNX text syntax if its name ends in .txt or .onnxtxt.

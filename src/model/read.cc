@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <bit>
 #include <unordered_set>
 
+#include "base/tensor.h"
 #include "bytes/external.h"
 #include "bytes/wire.h"
 #include "model/fields.h"
@@ -49,6 +51,10 @@ class Decoder {
     }
     if constexpr (std::is_same_v<M, TensorData>) {
       if (m.data_location == DataLocation::external) m.files = files_;
+      return measure(in, m);
+    }
+    if constexpr (std::is_same_v<M, Shape>) {
+      if (m.dim.size() > limits_.rank) return over(in, "dimensions of a shape", limits_.rank);
     }
     return true;
   }
@@ -59,6 +65,21 @@ class Decoder {
   }
 
  private:
+  // What the tensor's dimensions ask for, whether or not the file holds it. Dimensions that make no
+  // sense ask for nothing; whoever wants the elements refuses them.
+  bool measure(const WireReader& in, const TensorData& t) {
+    if (t.dims.size() > limits_.rank) return over(in, "dimensions of a tensor", limits_.rank);
+    const auto count = element_count(t.dims);
+    if (!count || t.dtype() == DType::undefined) return true;
+    const size_t bytes = bytes_for(t.dtype(), *count);
+    if (bytes > limits_.tensor_bytes) return over(in, "bytes of a tensor", limits_.tensor_bytes);
+    if (bytes > limits_.total_bytes - std::min(tensor_bytes_, limits_.total_bytes)) {
+      return over(in, "bytes of all tensors", limits_.total_bytes);
+    }
+    tensor_bytes_ += bytes;
+    return true;
+  }
+
   template <class F, class M>
   bool read(WireReader& in, WireType type, size_t depth, const F& field, M& m) {
     auto& member = m.*field.member;
@@ -233,6 +254,7 @@ class Decoder {
   std::shared_ptr<ExternalFiles> files_;
   std::unordered_set<const void*> gathered_;  // buffers made by gather
   size_t messages_ = 0;
+  size_t tensor_bytes_ = 0;
   size_t nodes_ = 0;
   size_t elements_ = 0;
   std::optional<Error> error_;

@@ -48,7 +48,10 @@ constexpr size_t kNever = SIZE_MAX;
 size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 size_t bytes_of(const Fact& fact) {
-  return fact.is_concrete() ? bytes_for(fact.type, *element_count(fact.dims())) : 0;
+  if (!fact.is_concrete()) return 0;
+  // Only an input may be declared larger than a tensor can be; nobody will be able to give it.
+  const auto count = element_count(fact.dims());
+  return count ? bytes_for(fact.type, *count) : 0;
 }
 
 // A piece of memory that one or more wires share.

@@ -41,6 +41,24 @@ Status bind(const std::string& name, const Fact& fact, const Tensor& tensor, Bin
   return ok();
 }
 
+// Outputs get memory of their own, and a small file may ask for much.
+Status outputs_fit(const plan::Plan& plan, size_t most) {
+  const auto& outputs = plan.graph.outputs();
+  size_t total = plan.arena_bytes;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Fact& fact = plan.graph.fact(outputs[i].outlet);
+    if (plan.copied_outputs[i].kind != plan::Place::Kind::none || !fact.is_concrete()) continue;
+    const auto count = element_count(fact.dims());
+    const size_t bytes = count ? bytes_for(fact.type, *count) : SIZE_MAX;
+    if (bytes > most - total) {
+      return fail("SDX-R0022", "output \"{}\" is {}: with the arena more than {} bytes, the limit",
+                  outputs[i].name, fact.text(), most);
+    }
+    total += bytes;
+  }
+  return ok();
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Compiled>> BodyPlans::get(const typed::GraphBody& body,
@@ -142,6 +160,7 @@ Result<std::shared_ptr<const Planned>> Compiled::keep(const Bindings& bindings,
     return fail("SDX-R0020", "the arena would take {} bytes, the limit is {}", made.arena_bytes,
                 settings_.most_arena_bytes);
   }
+  SDX_TRY(outputs_fit(made, settings_.most_arena_bytes));
   ++plans_made_;
   plans_.emplace_front(bindings, std::make_shared<const Planned>(std::move(made)));
   const auto newest = plans_.front().second;

@@ -138,6 +138,10 @@ Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs
       fact = Fact{};
       continue;
     }
+    if (fact.is_tensor() && fact.is_concrete()) {
+      const auto count = element_count(fact.dims());
+      if (!count) return here(count.error());
+    }
     // A size that only running tells gets a symbol of its own.
     for (size_t axis = 0; fact.shape && axis < fact.shape->size(); ++axis) {
       if ((*fact.shape)[axis].is_unknown()) {
