@@ -3,7 +3,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 export CCACHE_NOHASHDIR = 1
 
-.PHONY: all configure deps demo test test-fast bench deb check-deb site ops format check-format tidy clean
+.PHONY: all configure deps demo test test-fast bench deb check-deb site ops format check-format fuzz tidy clean
 
 all: configure
 	cmake --build $(BUILD) -j $(JOBS)
@@ -50,6 +50,12 @@ format:
 
 check-format:
 	git ls-files '*.cc' '*.h' | xargs clang-format --dry-run --Werror
+
+# Every fuzz target for MINUTES (1 unless told); needs clang.
+fuzz: deps
+	cmake --preset fuzz >/dev/null
+	cmake --build build-fuzz -j $(JOBS) --target fuzz_bytes
+	scripts/fuzz.sh build-fuzz $(or $(MINUTES),1)
 
 tidy: configure
 	git ls-files 'src/*.cc' 'cli/*.cc' | grep -v -E '_(test|bench)\.cc|\.isa\.cc' | xargs -P $(JOBS) -n 4 clang-tidy -p $(BUILD) --quiet
