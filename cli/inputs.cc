@@ -5,6 +5,7 @@
 
 #include "model/tensor.h"
 #include "npy.h"
+#include "npz.h"
 #include "words.h"
 
 namespace sdx::cli {
@@ -50,15 +51,56 @@ const model::ValueInfo* declared(const model::Model& model, const std::string& n
   return nullptr;
 }
 
-Result<Value> read_input(const model::ValueInfo& info, const std::string& path) {
-  if (path.ends_with(".npy")) {
-    SDX_ASSIGN(Tensor tensor, read_npy(path));
+// One value that the command line gives.
+struct Given {
+  std::string name, path;
+  std::shared_ptr<const Npz> archive = nullptr;  // the array of that name, or its only one
+};
+
+// The values of one --input: NAME=FILE, or FILE.npz, whose arrays are inputs by their names.
+Result<std::vector<Given>> given_by(const std::string& text,
+                                    const std::vector<std::string>& names) {
+  if (text.ends_with(".npz") && text.find('=') == std::string::npos) {
+    SDX_ASSIGN(Npz opened, Npz::open(text));
+    const auto archive = std::make_shared<const Npz>(std::move(opened));
+    std::vector<Given> all;
+    for (const std::string& name : archive->names()) all.push_back({name, text, archive});
+    return all;
+  }
+  // A name may contain '=', a path may too: the longest name that is an input wins.
+  SDX_ASSIGN(auto pair, split(text, "NAME=FILE or FILE.npz"));
+  for (size_t at = text.rfind('='); at != std::string::npos && at > 0;
+       at = text.rfind('=', at - 1)) {
+    pair = {text.substr(0, at), text.substr(at + 1)};
+    if (std::find(names.begin(), names.end(), pair.first) != names.end()) break;
+  }
+  Given given{pair.first, pair.second};
+  if (given.path.ends_with(".npz")) {
+    SDX_ASSIGN(Npz opened, Npz::open(given.path));
+    given.archive = std::make_shared<const Npz>(std::move(opened));
+  }
+  return std::vector<Given>{std::move(given)};
+}
+
+Result<Value> read_input(const model::ValueInfo& info, const Given& given) {
+  if (given.archive != nullptr) {
+    const auto& arrays = given.archive->names();
+    const bool named = std::find(arrays.begin(), arrays.end(), given.name) != arrays.end();
+    if (!named && arrays.size() != 1) {
+      return not_among("SDX-C0028", given.path + " has no array", given.name, arrays);
+    }
+    SDX_ASSIGN(Tensor tensor, given.archive->read(named ? given.name : arrays[0]));
     return Value(std::move(tensor));
   }
-  if (!path.ends_with(".pb"))
-    return fail("SDX-C0031", "\"{}\": inputs are read from .pb and .npy files", path);
+  if (given.path.ends_with(".npy")) {
+    SDX_ASSIGN(Tensor tensor, read_npy(given.path));
+    return Value(std::move(tensor));
+  }
+  if (!given.path.ends_with(".pb")) {
+    return fail("SDX-C0031", "\"{}\": inputs are read from .pb, .npy and .npz files", given.path);
+  }
   if (!info.type) return fail("SDX-C0010", "input \"{}\" has no declared type", info.name);
-  return model::read_value_file(path, *info.type);
+  return model::read_value_file(given.path, *info.type);
 }
 
 }  // namespace
@@ -94,7 +136,11 @@ Result<Value> random_value(const std::string& name, const Fact& fact, uint64_t s
 }
 
 void InputFlags::add_to(CLI::App& app) {
-  app.add_option("--input", files, "an input's value: NAME=FILE, a .pb or .npy file")->take_all();
+  app.add_option(
+         "--input", files,
+         "an input's value: NAME=FILE, a .pb, .npy or .npz file; or FILE.npz, which gives each "
+         "input the array of its name")
+      ->take_all();
   app.add_option("--random", seed, "draw the inputs that no file gives, from this seed");
   add_sizes_to(app);
 }
@@ -112,9 +158,11 @@ Status InputFlags::complete(const model::Model& model, CompileOptions& options) 
   SDX_ASSIGN(options.set, bindings(model));
   options.assertions = assertions;
   if (!model.graph) return ok();
+  std::vector<std::string> names;
+  for (const model::ValueInfo& input : model.graph->input) names.push_back(input.name);
   for (const std::string& text : files) {
-    for (size_t at = text.find('='); at != std::string::npos; at = text.find('=', at + 1)) {
-      const std::string name = text.substr(0, at);
+    SDX_ASSIGN(const std::vector<Given> given, given_by(text, names));
+    for (const auto& [name, path, archive] : given) {
       const bool has_default =
           std::any_of(model.graph->initializer.begin(), model.graph->initializer.end(),
                       [&](const model::TensorData& init) { return init.name == name; });
@@ -161,19 +209,14 @@ Result<std::vector<Value>> InputFlags::values(const model::Model& model, const t
   std::map<std::string, Value> given;
   std::map<std::string, size_t> seen;
   for (const std::string& text : files) {
-    // A name may contain '=', a path may too: the longest name that is an input wins.
-    SDX_ASSIGN(auto pair, split(text, "NAME=FILE"));
-    for (size_t at = text.rfind('='); at != std::string::npos && at > 0;
-         at = text.rfind('=', at - 1)) {
-      pair = {text.substr(0, at), text.substr(at + 1)};
-      if (std::find(names.begin(), names.end(), pair.first) != names.end()) break;
+    SDX_ASSIGN(const std::vector<Given> all, given_by(text, names));
+    for (const Given& one : all) {
+      if (std::find(names.begin(), names.end(), one.name) == names.end()) {
+        return not_among("SDX-C0036", "the model has no input", one.name, names);
+      }
+      if (seen[one.name]++ > step) continue;
+      SDX_ASSIGN(given[one.name], read_input(*declared(model, one.name), one));
     }
-    const auto& [name, path] = pair;
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      return not_among("SDX-C0036", "the model has no input", name, names);
-    }
-    if (seen[name]++ > step) continue;
-    SDX_ASSIGN(given[name], read_input(*declared(model, name), path));
   }
 
   Bindings ones;

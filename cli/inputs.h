@@ -19,7 +19,7 @@
 namespace sdx::cli {
 
 struct InputFlags {
-  std::vector<std::string> files;  // NAME=FILE
+  std::vector<std::string> files;  // NAME=FILE, FILE.npz
   std::optional<uint64_t> seed;
   std::vector<std::string> sizes;  // DIM=V
   std::vector<std::string> assertions;

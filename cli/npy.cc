@@ -44,8 +44,9 @@ Result<Dims> shape_of(std::string_view text) {
   }
 }
 
-Result<Tensor> parse(const std::shared_ptr<const MappedFile>& file) {
-  const auto bytes = file->bytes();
+}  // namespace
+
+Result<Tensor> parse_npy(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
   const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!all.starts_with("\x93NUMPY") || all.size() < 12) return fail("SDX-C0020", "not a .npy file");
   const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<uint8_t>(all[i])); };
@@ -79,7 +80,7 @@ Result<Tensor> parse(const std::shared_ptr<const MappedFile>& file) {
     // Headers are padded so that elements are aligned; a file whose header is not gets a copy that
     // is.
     if (reinterpret_cast<uintptr_t>(data.data()) % 16 == 0)
-      return Tensor::over(kind.type, dims, file, data.data());
+      return Tensor::over(kind.type, dims, std::move(owner), data.data());
     Tensor copy = Tensor::make(kind.type, std::move(dims));
     if (!data.empty()) std::memcpy(copy.raw(), data.data(), data.size());
     return copy;
@@ -88,13 +89,43 @@ Result<Tensor> parse(const std::shared_ptr<const MappedFile>& file) {
               descr.substr(0, descr.find(',')));
 }
 
-}  // namespace
-
 Result<Tensor> read_npy(const std::string& path) {
   SDX_ASSIGN(const auto file, MappedFile::open(path, size_t{64} << 30));
-  Result<Tensor> tensor = parse(file);
+  Result<Tensor> tensor = parse_npy(file->bytes(), file);
   if (!tensor) return std::move(tensor).error().in(path);
   return tensor;
+}
+
+Result<std::string> npy_header(const Tensor& tensor) {
+  const auto kind = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                 [&](const Kind& kind) { return kind.type == tensor.type(); });
+  if (kind == std::end(kKinds)) {
+    Error error = fail("SDX-C0025", "{} has no place in a .npy file", onnx_name(tensor.type()));
+    error.help = "--format pb holds every type";
+    return error;
+  }
+  std::string shape;
+  for (const int64_t size : tensor.dims()) shape += fmt::format("{}, ", size);
+  if (tensor.rank() > 1) shape.resize(shape.size() - 2);
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", kind->descr,
+                  tensor.rank() == 1 ? shape.substr(0, shape.size() - 1) : shape);
+  constexpr size_t kPrefix = 10, kAligned = 64;
+  const size_t total = (kPrefix + header.size() + 1 + kAligned - 1) / kAligned * kAligned;
+  header.resize(total - kPrefix - 1, ' ');
+  header += '\n';
+  std::string text("\x93NUMPY\x01\x00", 8);
+  text += static_cast<char>(header.size() & 0xff);
+  text += static_cast<char>(header.size() >> 8);
+  return text + header;
+}
+
+Status write_npy(const Tensor& tensor, const std::string& path) {
+  SDX_ASSIGN(const std::string header, npy_header(tensor));
+  SDX_ASSIGN(const auto file, FileWriter::create(path));
+  SDX_TRY(file->write(std::as_bytes(std::span(header))));
+  SDX_TRY(file->write({static_cast<const std::byte*>(tensor.raw()), tensor.bytes()}));
+  return file->commit();
 }
 
 }  // namespace sdx::cli

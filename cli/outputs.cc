@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "model/tensor.h"
+#include "npy.h"
+#include "npz.h"
 
 namespace sdx::cli {
 namespace {
@@ -54,6 +56,12 @@ Error io_error(const fs::path& path, const std::error_code& error) {
   return fail("SDX-C0040", "{}: {}", path.string(), error.message());
 }
 
+Error not_a_tensor(const std::string& name) {
+  Error error = fail("SDX-C0029", "output \"{}\" is not a tensor, which numpy's files hold", name);
+  error.help = "--format pb holds every value";
+  return error;
+}
+
 }  // namespace
 
 std::string summary(const std::string& name, const Value& value) {
@@ -76,7 +84,7 @@ std::string summary(const std::string& name, const Value& value) {
 }
 
 Status write_outputs(const model::Model& model, const std::vector<Value>& values,
-                     const std::string& folder, const std::vector<bool>& chosen) {
+                     const std::string& folder, Format format, const std::vector<bool>& chosen) {
   const auto left_out = [&](size_t i) { return !chosen.empty() && !chosen[i]; };
   std::error_code error;
   fs::path target = fs::path(folder).lexically_normal();
@@ -97,12 +105,30 @@ Status write_outputs(const model::Model& model, const std::vector<Value>& values
     staging.path.clear();
     return failed;
   }
-  const auto file = [](size_t i) { return fmt::format("output_{}.pb", i); };
+  const auto file = [format](size_t i) {
+    return fmt::format("output_{}.{}", i, format == Format::npy ? "npy" : "pb");
+  };
+  std::vector<std::string> files;
+  std::vector<std::pair<std::string, Tensor>> arrays;
   for (size_t i = 0; i < values.size(); ++i) {
     if (left_out(i)) continue;
     const model::ValueInfo& info = model.graph->output[i];
-    SDX_TRY(model::write_value_file(values[i], type_of(info), (staging.path / file(i)).string(),
-                                    info.name));
+    const std::string path = (staging.path / file(i)).string();
+    if (format != Format::npz) files.push_back(file(i));
+    if (format == Format::pb) {
+      SDX_TRY(model::write_value_file(values[i], type_of(info), path, info.name));
+      continue;
+    }
+    if (!values[i].is_tensor()) return not_a_tensor(info.name);
+    if (format == Format::npz) {
+      arrays.emplace_back(info.name, values[i].tensor());
+    } else if (Status status = write_npy(values[i].tensor(), path); !status) {
+      return std::move(status).error().in(fmt::format("output \"{}\"", info.name));
+    }
+  }
+  if (format == Format::npz) {
+    files.emplace_back("outputs.npz");
+    SDX_TRY(write_npz(arrays, (staging.path / files[0]).string()));
   }
   if (!exists) {
     fs::rename(staging.path, target, error);
@@ -110,12 +136,12 @@ Status write_outputs(const model::Model& model, const std::vector<Value>& values
     staging.path.clear();
     return ok();
   }
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (left_out(i)) continue;
-    fs::rename(staging.path / file(i), target / file(i), error);
-    if (error) return io_error(target / file(i), error);
+  for (const std::string& name : files) {
+    fs::rename(staging.path / name, target / name, error);
+    if (error) return io_error(target / name, error);
   }
-  for (size_t i = values.size(); fs::remove(target / file(i), error); ++i) {
+  for (size_t i = values.size(); format != Format::npz && fs::remove(target / file(i), error);
+       ++i) {
   }
   return ok();
 }

@@ -14,7 +14,7 @@ namespace sdx::cli {
 namespace {
 
 struct Flags {
-  std::string model, output_dir, order;
+  std::string model, output_dir, format = "pb", order;
   EngineFlags engine;
   InputFlags inputs;
   std::vector<std::string> outputs, states;
@@ -92,7 +92,10 @@ Status show(const Flags& flags, const typed::Graph& graph, const std::vector<Val
   if (!flags.output_dir.empty()) {
     const std::string folder =
         flags.steps == 1 ? flags.output_dir : fmt::format("{}/step_{}", flags.output_dir, step);
-    SDX_TRY(write_outputs(model, outputs, folder, shown));
+    const Format format = flags.format == "npz"   ? Format::npz
+                          : flags.format == "npy" ? Format::npy
+                                                  : Format::pb;
+    SDX_TRY(write_outputs(model, outputs, folder, format, shown));
   }
   if (flags.steps > 1 && (flags.digest || flags.output_dir.empty()))
     std::printf("step %zu\n", step);
@@ -155,6 +158,11 @@ Command run_command(CLI::App& program) {
   flags->inputs.add_to(*app);
   app->add_option("--output-dir", flags->output_dir,
                   "write output_0.pb, output_1.pb ... here, all or none");
+  app->add_option(
+         "--format", flags->format,
+         "of these files: pb, ONNX's; npy, numpy's; npz, all in outputs.npz by their names")
+      ->check(CLI::IsMember({"pb", "npy", "npz"}))
+      ->capture_default_str();
   app->add_flag("--digest", flags->digest, "print NAME TYPE SHAPE SHA-256 of every output");
   app->add_option("--outputs", flags->outputs, "compute only these outputs: NAME,NAME")
       ->delimiter(',');

@@ -3,7 +3,7 @@
 set -euo pipefail
 packages=(
   g++ cmake ninja-build ccache make pkg-config git clang-format
-  libfmt-dev libre2-dev libcli11-dev nlohmann-json3-dev   # the library and the command line
+  libfmt-dev libre2-dev libcli11-dev nlohmann-json3-dev zlib1g-dev   # the library and the command line
   libjpeg62-turbo-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev   # formats of ImageDecoder
   pybind11-dev python3-dev dpkg-dev debhelper dh-python lintian debootstrap mkdocs  # the Python package, Debian packages
   libgtest-dev libbenchmark-dev libmpfr-dev libgmp-dev libonnx-testdata python3-numpy python3-onnx  # tests

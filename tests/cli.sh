@@ -106,7 +106,7 @@ expect 2 "error[SDX-" "$sardonyx" run "$data/badshape.onnx" --random 1
 expect 2 'no value for input "x"' "$sardonyx" run "$data/softmax.onnx"
 expect 2 'did you mean "x"' "$sardonyx" run "$data/softmax.onnx" --input X=a.pb
 expect 2 'NAME=FILE' "$sardonyx" run "$data/softmax.onnx" --input x
-expect 2 '.pb and .npy' "$sardonyx" run "$data/softmax.onnx" --input x=a.txt
+expect 2 '.pb, .npy and .npz' "$sardonyx" run "$data/softmax.onnx" --input x=a.txt
 expect 2 'no-such.pb' "$sardonyx" run "$data/softmax.onnx" --input x="$work/no-such.pb"
 expect 2 'did you mean "N"' "$sardonyx" run "$data/softmax.onnx" --random 1 --set n=2
 expect 2 'is not a size' "$sardonyx" run "$data/softmax.onnx" --random 1 --set N=-2
