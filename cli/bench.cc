@@ -8,6 +8,7 @@
 #include <string>
 
 #include "load.h"
+#include "progress.h"
 
 namespace sdx::cli {
 namespace {
@@ -59,11 +60,15 @@ Status bench(const Flags& flags) {
     return ok();
   };
   std::vector<double> times;
+  Progress progress("timing", "runs");
   for (int i = -flags.warmup; i < flags.runs; ++i) {
     const double start = now_ms();
     if (Status status = once(); !status) return std::move(status).error().in(flags.model);
     if (i >= 0) times.push_back(now_ms() - start);
+    progress.at(static_cast<size_t>(i + flags.warmup + 1),
+                static_cast<size_t>(flags.runs + flags.warmup));
   }
+  progress.finish();
   std::sort(times.begin(), times.end());
   const double median = (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2;
   const auto rounded = [](double x) { return std::round(x * 1e4) / 1e4; };

@@ -2,6 +2,9 @@
 
 #include <chrono>
 #include <cstdio>
+#include <memory>
+
+#include "progress.h"
 
 namespace sdx::cli {
 
@@ -14,6 +17,8 @@ double now_ms() {
 Result<Loaded> load(const std::string& path, const EngineFlags& engine, const InputFlags& inputs) {
   Loaded loaded;
   SDX_ASSIGN(loaded.options, engine.options());
+  const auto progress = std::make_shared<Progress>("loading", "operators");
+  loaded.options.progress = [progress](size_t done, size_t total) { progress->at(done, total); };
   double start = now_ms();
   SDX_ASSIGN(loaded.model, engine.limits.read(path));
   SDX_TRY(inputs.complete(*loaded.model, loaded.options));
@@ -31,6 +36,7 @@ Result<Loaded> load(const std::string& path, const EngineFlags& engine, const In
   if (!plan) return std::move(plan).error().in(path);
   loaded.plan = *std::move(plan);
   loaded.load_ms += now_ms() - start;
+  progress->finish();  // plans for other shapes come later, in the middle of other work
   return loaded;
 }
 

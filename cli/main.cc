@@ -1,6 +1,4 @@
 // The commands of the program, and what they share.
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
 
@@ -8,6 +6,7 @@
 #include "describe.h"
 #include "fix.h"
 #include "program.h"
+#include "progress.h"
 
 namespace sdx::cli {
 
@@ -43,17 +42,6 @@ Result<CompileOptions> EngineFlags::options() const {
   }
   return options;
 }
-
-namespace {
-
-// Colours are for people at a terminal who have not asked to be spared them.
-bool colours() {
-  const char *no = std::getenv("NO_COLOR"), *terminal = std::getenv("TERM");
-  if (no != nullptr && *no != 0) return false;
-  return isatty(2) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
-}
-
-}  // namespace
 
 int report(const Error& error, int code) {
   std::string text = error.text();

@@ -5,6 +5,7 @@
 
 #include "bytes/file.h"
 #include "load.h"
+#include "progress.h"
 
 namespace sdx::cli {
 namespace {
@@ -93,11 +94,14 @@ Status profile(const Flags& flags) {
   SDX_ASSIGN(const Loaded loaded, load(flags.model, flags.engine, flags.inputs));
   run::Session session(loaded.compiled);
   Timer timer;
+  Progress progress("profiling", "runs");
   for (int run = -1; run < flags.runs; ++run) {  // the first warms caches and is not counted
     if (run == 0) timer.events.clear();
     const auto outputs = session.run(loaded.inputs, {.observer = &timer});
     if (!outputs) return Error(outputs.error()).in(flags.model);
+    progress.at(static_cast<size_t>(run + 2), static_cast<size_t>(flags.runs + 1));
   }
+  progress.finish();
   std::vector<Row> rows = rows_of(*session.plan());
   double total = 0;
   for (const Event& event : timer.events) {

@@ -1,6 +1,4 @@
 // sardonyx test: runs ONNX backend-test folders (model.onnx, test_data_set_*/{input,output}_*.pb).
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -16,6 +14,7 @@
 #include "model/tensor.h"
 #include "ops/list.h"
 #include "order.h"
+#include "progress.h"
 
 namespace sdx::cli {
 namespace {
@@ -211,23 +210,6 @@ Result<std::map<std::string, std::string>> read_expected(const std::string& path
   return expected;
 }
 
-// "12 of 1884" on a terminal, gone when the next line is printed.
-class Progress {
- public:
-  explicit Progress(size_t total) : total_(total), shown_(isatty(STDERR_FILENO) != 0) {}
-  void at(size_t done, const std::string& name) const {
-    if (shown_)
-      std::fprintf(stderr, "\r\033[K%zu of %zu %s", done, total_, name.substr(0, 60).c_str());
-  }
-  void clear() const {
-    if (shown_) std::fputs("\r\033[K", stderr);
-  }
-
- private:
-  size_t total_;
-  bool shown_;
-};
-
 int test(const Flags& flags) {
   const Result<CompileOptions> options = flags.engine.options();
   if (!options) return report(options.error());
@@ -244,13 +226,13 @@ int test(const Flags& flags) {
     orders = *read;
   }
   size_t shuffled = 0;
-  const Progress progress(tests.size());
+  Progress progress("testing", "tests");
   size_t passed = 0, failed = 0, expected_failures = 0, unexpected_passes = 0;
   std::map<std::string, size_t> missing;
   Sha256 digests;
   for (size_t i = 0; i < tests.size(); ++i) {
     const std::string name = tests[i].filename().string();
-    progress.at(i, name);
+    progress.at(i, tests.size(), name);
     const auto once = [&]() -> Status {
       SDX_ASSIGN(const auto model, model::read_file((tests[i] / "model.onnx").string()));
       for (const std::string& op : missing_operators(*model)) ++missing[op];

@@ -60,6 +60,7 @@ Result<std::shared_ptr<const run::Compiled>> compile(const typed::Graph& graph,
   settings.plan.fuse = options.optimize;
   settings.plan.reference = options.reference;
   settings.plan.order = options.order;
+  settings.plan.progress = options.progress;
   settings.rewrites.optimize = options.optimize;
   settings.rewrites.strict = options.strict;
   settings.most_plans = std::max<size_t>(options.most_plans, 1);

@@ -1,6 +1,7 @@
 // Engine: the whole road in one call, from a file to something that runs.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -29,6 +30,8 @@ struct CompileOptions {
   size_t most_plans = 8;          // for different shapes, kept at a time
   size_t most_arena_bytes = physical_memory();
   size_t most_nodes = size_t{1} << 22;  // after inlining: nested functions can grow exponentially
+  // Told, whenever a plan is made, how many of its steps are ready, of how many.
+  std::function<void(size_t done, size_t total)> progress;
 };
 
 // A model with what is known of every wire. With `thorough`, all that can be learnt is, the reasons

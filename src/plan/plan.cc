@@ -206,12 +206,14 @@ Result<Plan> make_plan(typed::Graph graph, const Options& options, Pool& pool, P
   Plan plan;
   plan.graph = std::move(graph);
   plan.options = options;
-  for (const uint32_t id :
-       options.order ? random_order(plan.graph, *options.order) : execution_order(plan.graph)) {
+  const std::vector<uint32_t> order =
+      options.order ? random_order(plan.graph, *options.order) : execution_order(plan.graph);
+  for (const uint32_t id : order) {
     Step step;
     step.node = id;
     choose_kernel(step, plan.graph, options, pool, packs);
     plan.steps.push_back(std::move(step));
+    if (options.progress) options.progress(plan.steps.size(), order.size());
   }
   if (options.fuse && !options.reference) fuse_programs(plan);
   place_wires(plan);

@@ -2,6 +2,7 @@
 // memory for every wire.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,8 @@ struct Options {
   bool reference = false;  // the reference body of every operator instead of kernels
   // Steps in an order drawn with this seed among all valid ones; memory is then laid out for it.
   std::optional<uint64_t> order = {};
+  // Told how many steps have their kernel and packed weights, of how many.
+  std::function<void(size_t done, size_t total)> progress = {};
 };
 
 // Where a wire's bytes are while the plan runs.
