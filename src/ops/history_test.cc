@@ -64,7 +64,8 @@ void compare_formals(const std::vector<Formal>& ours, const Json& theirs, std::s
   for (size_t i = 0; i < ours.size(); ++i) {
     const Json& formal = theirs[i];
     const std::string_view option = kOptions[size_t(ours[i].option)];
-    if (ours[i].name != formal["name"] || ours[i].type != formal["type"] ||
+    if (ours[i].name != formal["name"].get<std::string>() ||
+        ours[i].type != formal["type"].get<std::string>() ||
         option != formal.value("option", "Single") ||
         ours[i].homogeneous != formal.value("homogeneous", true)) {
       wrong.push_back(
