@@ -89,7 +89,7 @@ void compare_attributes(const Signature& ours, const Json& theirs,
     }
     const std::string type =
         decl->type == AttrType::type ? "TYPE_PROTO" : upper(attr_type_name(decl->type));
-    if (type != attribute["type"]) wrong.push_back(name + " has type " + type);
+    if (type != attribute["type"].get<std::string>()) wrong.push_back(name + " has type " + type);
     if (decl->required != attribute["required"]) wrong.push_back(name + " is required in one only");
     const Json& fallback = attribute["default"];
     if (decl->fallback.has_value() == fallback.is_null() ||
