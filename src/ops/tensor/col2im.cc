@@ -80,12 +80,22 @@ Status add_up(const Col2Im& a, Args& args, Load in, Store out) {
   SmallInts blocks;  // how many fit along each axis
   int64_t block_area = 1, block_count = 1;
   for (size_t i = 0; i < axes; ++i) {
+    constexpr int64_t kMost = int64_t{1} << 30;  // sizes above lie beyond every image
+    const int64_t after = a.pads.empty() ? 0 : a.pads[axes + i];
+    for (const int64_t size : {or_default(a.dilations, i, 1), block[i], image[i],
+                               or_default(a.pads, i, 0), after, or_default(a.strides, i, 1)}) {
+      if (size < -kMost || size > kMost) {
+        return fail("SDX-T0231", "axis {} has a block, dilation, pad or stride of {}, at most {}",
+                    i, size, kMost);
+      }
+    }
     const int64_t extent = or_default(a.dilations, i, 1) * (block[i] - 1) + 1;
-    const int64_t room =
-        image[i] + or_default(a.pads, i, 0) + (a.pads.empty() ? 0 : a.pads[axes + i]) - extent;
+    const int64_t room = image[i] + or_default(a.pads, i, 0) + after - extent;
     blocks.push_back(room < 0 ? 0 : room / or_default(a.strides, i, 1) + 1);
-    block_area *= block[i];
-    block_count *= blocks[i];
+    if (__builtin_mul_overflow(block_area, block[i], &block_area) ||
+        __builtin_mul_overflow(block_count, blocks[i], &block_count)) {
+      return fail("SDX-T0231", "blocks of {} are too many", to_string(block));
+    }
   }
   if (block_count != x.dims[2]) {
     return fail("SDX-T0231", "the image has room for {} blocks {}, the input has {}", block_count,
