@@ -158,6 +158,11 @@ Status reference_pad(const Pad& a, Args& args) {
     ends[size_t(axes[i])] = pads[axes.size() + i];
   }
   for (size_t i = 0; i < x.rank(); ++i) {
+    constexpr int64_t kMost = int64_t{1} << 48;  // more than any tensor has
+    for (const int64_t pad : {begins[i], ends[i]}) {
+      if (pad < -kMost || pad > kMost)
+        return fail("SDX-T0222", "axis {} is padded by {}, at most {}", i, pad, kMost);
+    }
     const int64_t left =
         x.dims[i] - std::max<int64_t>(0, -begins[i]) - std::max<int64_t>(0, -ends[i]);
     if (a.mode != Mode::constant && left <= 0 && y.dims[i] > 0) {
