@@ -51,7 +51,7 @@ inline Result<Grain> grain_of(std::span<const int64_t> dims, std::span<const int
   }
   bool fits = scale.size() == rank;
   for (size_t i = 0; fits && i < rank; ++i) {
-    fits = scale[i] == (i == at ? (dims[i] + block - 1) / block : dims[i]);
+    fits = scale[i] == (i == at ? dims[i] / block + (dims[i] % block != 0 ? 1 : 0) : dims[i]);
   }
   if (!fits) {
     return fail(

@@ -89,7 +89,8 @@ Result<std::vector<Dim>> part_sizes(const Split& a, const Facts& in, const Dim& 
     int64_t sum = 0;
     for (const int64_t size : *sizes) {
       if (size < 0) return fail("SDX-T0212", "the sizes {} have a negative one", to_string(*sizes));
-      sum += size;
+      if (__builtin_add_overflow(sum, size, &sum))
+        return fail("SDX-T0212", "the sizes {} are too large", to_string(*sizes));
     }
     if (whole.is_const() && whole.value() != sum) {
       return fail("SDX-T0212", "the sizes {} add up to {}, the axis has {}", to_string(*sizes), sum,
