@@ -1,20 +1,26 @@
-// Tensors for cases that compare a kernel with its reference: the same numbers on every machine.
+// noise: tensors of reproducible random elements, for operators' cases; the same on every machine.
 #pragma once
 
 #include "base/tensor.h"
+#include "kernel/random/philox.h"
 
 namespace sdx {
 
-// Elements between -2 and 2 that look random.
-inline Tensor noise(DType type, Dims dims, uint32_t seed = 1) {
-  Tensor tensor = Tensor::make(type, std::move(dims));
-  for (size_t i = 0; i < tensor.count(); ++i) {
-    seed = seed * 1664525u + 1013904223u;
-    set_f64(type, tensor.raw(), i, double(int32_t(seed) >> 8) / (1 << 22));
+// Uniform in [low, high); integers truncate.
+inline Tensor noise(DType type, Dims dims, uint64_t seed = 1, double low = -2, double high = 2) {
+  Tensor t = Tensor::make(type, std::move(dims));
+  const Philox random(seed);
+  for (size_t i = 0; i < t.count(); ++i) {
+    const double x = low + random.uniform(i) * (high - low);
+    if (is_float(type)) {
+      set_f64(type, t.raw(), i, x);
+    } else {
+      set_i64(type, t.raw(), i, to_integer<int64_t>(x));
+    }
   }
-  return tensor;
+  return t;
 }
-inline Tensor noise(Dims dims, uint32_t seed = 1) {
+inline Tensor noise(Dims dims, uint64_t seed = 1) {
   return noise(DType::f32, std::move(dims), seed);
 }
 

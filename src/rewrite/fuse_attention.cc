@@ -16,10 +16,6 @@ using typed::Node;
 using typed::Outlet;
 using Code = std::vector<std::string>;
 
-bool is_16_or_32_bits(DType type) {
-  return type == DType::f32 || type == DType::f16 || type == DType::bf16;
-}
-
 // The program of `node` with its input `first` counted as input 0.
 Code with_first(const Node& node, size_t first) {
   const auto program =
@@ -54,7 +50,7 @@ bool is_matrix(const Rewriting& r, Outlet outlet) {
 Result<std::optional<std::vector<Outlet>>> at(Rewriting& r, uint32_t id) {
   const auto not_here = [] { return std::optional<std::vector<Outlet>>(); };
   const Node& sum = r.old.node(id);
-  if (sum.use.op != &ops::matmul || !is_16_or_32_bits(sum.outputs[0].type) ||
+  if (sum.use.op != &ops::matmul || !runs_in_float(sum.outputs[0].type) ||
       !is_matrix(r, sum.inputs[1])) {
     return not_here();
   }

@@ -16,10 +16,6 @@ namespace {
 using typed::Node;
 using typed::Outlet;
 
-bool is_wide_enough(DType type) {
-  return type == DType::f32 || type == DType::f16 || type == DType::bf16;
-}
-
 // A program under construction on wires of the new graph.
 struct Draft {
   std::vector<Outlet> inputs;
@@ -49,7 +45,7 @@ struct Draft {
 
 std::optional<Pointwise> instruction_of(const typed::Graph& graph, const Node& node) {
   if (node.kind != Node::Kind::op || node.op().pointwise == nullptr ||
-      !is_wide_enough(node.outputs[0].type)) {
+      !runs_in_float(node.outputs[0].type)) {
     return std::nullopt;
   }
   Facts in;

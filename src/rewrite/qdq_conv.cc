@@ -26,23 +26,17 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
   if (conv == nullptr || !y) return Wires();
   const auto x = dequantised(r, conv->inputs[0], false), w = dequantised(r, conv->inputs[1], true);
   if (!x || !w || !r.old.fact(w->tensor).value) return Wires();
-  std::vector<Outlet> inputs = {r.now(x->tensor), {}, {}, r.now(w->tensor), {}, {}, {}, {}};
+  std::optional<Tensor> integers;
   if (conv->inputs.size() > 2 && conv->inputs[2].present()) {
     const Fact& bias = r.old.fact(conv->inputs[2]);
-    const auto integers = bias.value ? integer_bias(*bias.value, *x, *w) : std::nullopt;
+    if (bias.value) integers = integer_bias(*bias.value, *x, *w);
     if (!integers) return Wires();
-    inputs.push_back(r.made.constant(*integers));
   }
-  const auto scalar = [&](const Tensor& value) { return r.made.constant(value.reshaped({})); };
-  inputs[1] = scalar(*x->scale);
-  inputs[2] = scalar(*x->zero);
-  inputs[4] = r.made.constant(*w->scale);
-  inputs[5] = r.made.constant(*w->zero);
-  inputs[6] = scalar(*y->scale);
-  inputs[7] = scalar(*y->zero);
+  std::vector<Outlet> inputs =
+      qlinear_conv_inputs(r, r.now(x->tensor), r.now(w->tensor), *x, *w, *y, integers);
   const Node* stands_for[] = {conv, &node};
   SDX_ASSIGN(std::vector<Outlet> wires,
-             r.add(ops::qlinear_conv, conv->use.attrs, inputs, 1, stands_for));
+             r.add(ops::qlinear_conv, conv->use.attrs, std::move(inputs), 1, stands_for));
   return Wires(std::move(wires));
 }
 

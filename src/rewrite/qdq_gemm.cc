@@ -53,24 +53,18 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
   if (!transposed && w->scale->count() != 1) return Wires();
   const Tensor kernels = as_kernels(*r.old.fact(w->tensor).value, transposed);
 
-  std::vector<Outlet> inputs(8);
+  std::optional<Tensor> integers;
   if (gemm->inputs.size() > 2 && gemm->inputs[2].present()) {
     const Fact& bias = r.old.fact(gemm->inputs[2]);
     if (!bias.value || bias.rank() != 1 || bias.value->count() != size_t(kernels.dims()[0]))
       return Wires();
-    const auto integers = integer_bias(*bias.value, *x, *w);
+    integers = integer_bias(*bias.value, *x, *w);
     if (!integers) return Wires();
-    inputs.push_back(r.made.constant(*integers));
   }
-  const auto scalar = [&](const Tensor& value) { return r.made.constant(value.reshaped({})); };
-  SDX_ASSIGN(inputs[0], reshaped(r, r.now(x->tensor), {-1, kernels.dims()[1], 1, 1}, *gemm));
-  inputs[1] = scalar(*x->scale);
-  inputs[2] = scalar(*x->zero);
-  inputs[3] = r.made.constant(kernels);
-  inputs[4] = r.made.constant(*w->scale);
-  inputs[5] = r.made.constant(*w->zero);
-  inputs[6] = scalar(*y->scale);
-  inputs[7] = scalar(*y->zero);
+  SDX_ASSIGN(const Outlet pixels,
+             reshaped(r, r.now(x->tensor), {-1, kernels.dims()[1], 1, 1}, *gemm));
+  std::vector<Outlet> inputs =
+      qlinear_conv_inputs(r, pixels, r.made.constant(kernels), *x, *w, *y, integers);
   const Node* stands_for[] = {gemm, &node};
   SDX_ASSIGN(const std::vector<Outlet> image,
              r.add(ops::qlinear_conv, {}, std::move(inputs), 1, stands_for));

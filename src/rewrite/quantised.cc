@@ -53,4 +53,20 @@ std::optional<Tensor> integer_bias(const Tensor& bias, const Quantised& x, const
   return integers;
 }
 
+std::vector<Outlet> qlinear_conv_inputs(Rewriting& r, Outlet image, Outlet weights,
+                                        const Quantised& x, const Quantised& w, const Quantised& y,
+                                        const std::optional<Tensor>& bias) {
+  const auto scalar = [&](const Tensor& value) { return r.made.constant(value.reshaped({})); };
+  std::vector<Outlet> inputs = {image,
+                                scalar(*x.scale),
+                                scalar(*x.zero),
+                                weights,
+                                r.made.constant(*w.scale),
+                                r.made.constant(*w.zero),
+                                scalar(*y.scale),
+                                scalar(*y.zero)};
+  if (bias) inputs.push_back(r.made.constant(*bias));
+  return inputs;
+}
+
 }  // namespace sdx::rewrite

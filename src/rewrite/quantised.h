@@ -22,5 +22,11 @@ std::optional<Quantised> quantised(const Rewriting&, const typed::Node& node, DT
 std::optional<Quantised> dequantised(const Rewriting&, typed::Outlet wire, bool channels);
 // The bias of a product in units of scale(x) * scale(w); nothing if it does not fit.
 std::optional<Tensor> integer_bias(const Tensor& bias, const Quantised& x, const Quantised& w);
+// The inputs of a QLinearConv of image `x` with `weights`, new wires both, and a bias as integers
+// if there is one.
+std::vector<typed::Outlet> qlinear_conv_inputs(Rewriting&, typed::Outlet image,
+                                               typed::Outlet weights, const Quantised& x,
+                                               const Quantised& w, const Quantised& y,
+                                               const std::optional<Tensor>& bias);
 
 }  // namespace sdx::rewrite

@@ -13,10 +13,8 @@ using typed::Outlet;
 Result<std::optional<std::vector<Outlet>>> at(Rewriting& r, uint32_t id) {
   const typed::Node& node = r.old.node(id);
   const DType type = node.outputs[0].type;
-  if (node.use.op != &ops::where ||
-      (type != DType::f32 && type != DType::f16 && type != DType::bf16)) {
+  if (node.use.op != &ops::where || !runs_in_float(type))
     return std::optional<std::vector<Outlet>>();
-  }
   const typed::Node* is_nan = r.only_from(node.inputs[0], ops::is_nan);
   const Fact& fallback = r.old.fact(node.inputs[1]);
   if (is_nan == nullptr || is_nan->inputs[0] != node.inputs[2] || !fallback.value ||

@@ -39,6 +39,11 @@ class Rewriting {
   std::vector<std::vector<size_t>> uses_;
 };
 
+// Types that programs of element-wise operations compute in float.
+inline bool runs_in_float(DType type) {
+  return type == DType::f32 || type == DType::f16 || type == DType::bf16;
+}
+
 // Looks at one old node; if the rule applies there, adds its replacement and returns the new wires,
 // one per output.
 struct Rule {

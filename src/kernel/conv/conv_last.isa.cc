@@ -2,6 +2,7 @@
 
 #include "kernel/gemm/tile.h"
 #include "kernel/gemm_int8/saturate.h"
+#include "kernel/gemm_int8/vnni.h"
 
 namespace sdx::SDX_ISA {
 namespace {
@@ -14,13 +15,6 @@ const uint8_t* pixel_at(const ConvLastBlock& b, size_t pixel) {
 }
 
 #if defined(SDX_ISA_avx512)
-
-// As assembly, for the instruction is not part of this level; only a machine that has it comes
-// here.
-[[gnu::always_inline]] inline __m512i dot_quads(__m512i sum, __m512i a, __m512i b) {
-  asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
-  return sum;
-}
 
 [[gnu::always_inline]] inline void store_bytes(const ConvLastBlock& b, __m512i sum, size_t lane,
                                                uint8_t* y) {

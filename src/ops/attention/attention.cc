@@ -6,7 +6,7 @@
 #include "kernel/gemm/reference.h"
 #include "kernel/math/math.h"
 #include "ops/attention/attention_fast.h"
-#include "ops/random/noise.h"
+#include "ops/noise.h"
 #include "ops/rounded.h"
 
 namespace sdx::ops {

@@ -3,7 +3,7 @@
 #include "op/epilogue.h"
 #include "ops/common.h"
 #include "ops/matmul/batch.h"
-#include "ops/random/noise.h"
+#include "ops/noise.h"
 
 namespace sdx::ops {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "kernel/conv/conv_last.h"
 #include "ops/fused/channels_last.h"
+#include "ops/noise.h"
 #include "ops/pool/pool.h"
-#include "ops/random/noise.h"
 
 namespace sdx::ops {
 namespace {

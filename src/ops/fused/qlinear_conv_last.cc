@@ -2,9 +2,9 @@
 #include "base/slab.h"
 #include "kernel/conv/conv_last.h"
 #include "ops/fused/channels_last.h"
+#include "ops/noise.h"
 #include "ops/quant/quantised_conv.h"
 #include "ops/quant/saturate.h"
-#include "ops/random/noise.h"
 
 namespace sdx::ops {
 namespace {

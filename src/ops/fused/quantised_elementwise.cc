@@ -5,8 +5,8 @@
 #include "kernel/program/program.h"
 #include "kernel/quant/quant.h"
 #include "ops/common.h"
+#include "ops/noise.h"
 #include "ops/quant/saturate.h"
-#include "ops/random/noise.h"
 
 namespace sdx::ops {
 namespace {

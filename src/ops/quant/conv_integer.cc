@@ -1,6 +1,6 @@
 // ConvInteger.
+#include "ops/noise.h"
 #include "ops/quant/quantised_conv.h"
-#include "ops/random/noise.h"
 
 namespace sdx::ops {
 namespace {

@@ -1,7 +1,7 @@
 // DequantizeLinear.
 #include "kernel/quant/quant.h"
+#include "ops/noise.h"
 #include "ops/quant/grain.h"
-#include "ops/random/noise.h"
 
 namespace sdx::ops {
 namespace {

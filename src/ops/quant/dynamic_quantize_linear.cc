@@ -3,8 +3,8 @@
 
 #include "kernel/quant/quant.h"
 #include "ops/common.h"
+#include "ops/noise.h"
 #include "ops/quant/saturate.h"
-#include "ops/random/noise.h"
 
 namespace sdx::ops {
 namespace {

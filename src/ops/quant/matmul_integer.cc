@@ -1,6 +1,6 @@
 // MatMulInteger.
+#include "ops/noise.h"
 #include "ops/quant/integer_sums.h"
-#include "ops/random/noise.h"
 
 namespace sdx::ops {
 namespace {

@@ -1,7 +1,7 @@
 // QLinearConv.
+#include "ops/noise.h"
 #include "ops/quant/quantised_conv.h"
 #include "ops/quant/saturate.h"
-#include "ops/random/noise.h"
 
 namespace sdx::ops {
 namespace {

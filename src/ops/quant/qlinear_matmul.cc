@@ -1,8 +1,8 @@
 // QLinearMatMul.
 #include "kernel/quant/quant.h"
+#include "ops/noise.h"
 #include "ops/quant/integer_sums.h"
 #include "ops/quant/saturate.h"
-#include "ops/random/noise.h"
 
 namespace sdx::ops {
 namespace {

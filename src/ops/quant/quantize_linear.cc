@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "kernel/quant/quant.h"
+#include "ops/noise.h"
 #include "ops/quant/grain.h"
 #include "ops/quant/saturate.h"
-#include "ops/random/noise.h"
 
 namespace sdx::ops {
 namespace {

@@ -1,5 +1,5 @@
 // RNN.
-#include "ops/random/noise.h"
+#include "ops/noise.h"
 #include "ops/rnn/recurrent_fast.h"
 
 namespace sdx::ops {
