@@ -87,6 +87,7 @@ std::set<int64_t> numbers(const sdx::Node& use, const Facts& in, size_t i, size_
 
 Result<Facts> forward(const sdx::Node& use, const Facts& in, const std::string& tag) {
   typed::Graph scratch;
+  scratch.name = "@asked:";  // no size of an input has a name that starts like this
   std::vector<typed::Outlet> inputs;
   for (const Fact& fact : in) {
     inputs.push_back(!fact.present() ? typed::Outlet{}
@@ -100,7 +101,7 @@ Result<Facts> forward(const sdx::Node& use, const Facts& in, const std::string& 
     Fact fact = scratch.fact(outlets[slot]);
     for (size_t axis = 0; fact.shape && axis < fact.shape->size(); ++axis) {
       Dim& dim = (*fact.shape)[axis];
-      if (!dim.is_const() && dim == Dim::symbol(fmt::format("?{}.{}.{}", id, slot, axis))) {
+      if (!dim.is_const() && dim == Dim::symbol(fmt::format("?asked:{}.{}.{}", id, slot, axis))) {
         dim = Dim::symbol(fmt::format("?{}.{}.{}", tag, slot, axis));
       }
     }

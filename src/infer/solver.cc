@@ -1,9 +1,11 @@
 #include "infer/solver.h"
 
 #include <algorithm>
+#include <map>
 
 #include "infer/ask.h"
 #include "ops/control/bodies.h"
+#include "ops/list.h"
 
 namespace sdx::infer {
 namespace {
@@ -21,7 +23,7 @@ std::string state_of(const Fact& fact) {
 
 class Solver {
  public:
-  explicit Solver(Net& net) : net_(net), readers_(net.size()) {
+  Solver(Net& net, const std::string& place) : net_(net), place_(place), readers_(net.size()) {
     for (uint32_t id = 0; id < net.size(); ++id) {
       for (const Outlet input : net.nodes[id].inputs) {
         if (input.present()) readers_[input.node].push_back(id);
@@ -45,6 +47,8 @@ class Solver {
       }
       if (changed_) continue;
       if (assume || !rank_missing()) return;
+      choose_branches();
+      if (changed_) continue;
       // Only when nothing more follows, and one assumption at a time.
       assume = true;
       backward_.assign(net_.size(), true);
@@ -82,10 +86,15 @@ class Solver {
   }
 
  private:
-  Facts inputs_of(const Net::Node& node) const {
+  // What is supposed of wires, before what is known.
+  using Supposed = std::map<Outlet, Fact>;
+  Facts inputs_of(const Net::Node& node, const Supposed& supposed = {}) const {
     Facts in;
     for (const Outlet input : node.inputs) {
-      in.push_back(input.present() ? net_.at(input).fact : Fact{});
+      const auto at = supposed.find(input);
+      in.push_back(at != supposed.end() ? at->second
+                   : input.present()    ? net_.at(input).fact
+                                        : Fact{});
     }
     return in;
   }
@@ -114,7 +123,7 @@ class Solver {
     forward_[id] = false;
     Net::Node& node = net_.nodes[id];
     if (node.kind != Kind::op) return;
-    const Result<Facts> made = forward(node.use, inputs_of(node), std::to_string(id));
+    const Result<Facts> made = forward(node.use, inputs_of(node), tag(id));
     // A refusal is reported when the graph is typed, with the node's place; here its inputs may
     // simply not be known yet.
     if (!made) return;
@@ -203,13 +212,69 @@ class Solver {
   Dim placeholder(Outlet wire, size_t axis) const {
     const Net::Node& node = net_.nodes[wire.node];
     if (node.kind == Kind::source) return Dim::symbol(fmt::format("?{}.{}", node.use.name, axis));
-    return Dim::symbol(fmt::format("?{}.{}.{}", wire.node, wire.slot, axis));
+    return Dim::symbol(fmt::format("?{}.{}.{}", tag(wire.node), wire.slot, axis));
   }
+  std::string tag(uint32_t id) const { return place_ + std::to_string(id); }
 
   static bool has_bodies(const sdx::Node& use) {
     return std::any_of(use.attrs.begin(), use.attrs.end(), [](const auto& attr) {
       return std::holds_alternative<std::shared_ptr<const BodySource>>(attr.second);
     });
+  }
+
+  // An If whose branches differ in rank: where the nodes behind it refuse what one branch gives,
+  // only the other can be taken.
+  void choose_branches() {
+    for (uint32_t id = 0; id < net_.size(); ++id) {
+      const Net::Node& node = net_.nodes[id];
+      if (node.kind != Kind::op || node.use.op != &ops::if_) continue;
+      const auto open = [](const Known& known) {
+        return known.fact.is_tensor() && !known.fact.shape;
+      };
+      if (std::none_of(node.outputs.begin(), node.outputs.end(), open)) continue;
+      const auto yes = outputs_of(node, "then_branch"), no = outputs_of(node, "else_branch");
+      if (!yes || !no) continue;
+      const auto without_yes = refusing(id, *yes), without_no = refusing(id, *no);
+      if (without_yes.has_value() == without_no.has_value()) continue;
+      const Facts& taken = without_yes ? *no : *yes;
+      const Reason reason{Reason::By::consumer, without_yes ? *without_yes : *without_no};
+      for (uint32_t slot = 0; slot < node.outputs.size() && slot < taken.size(); ++slot) {
+        if (node.use.wants(slot)) tell({id, slot}, taken[slot], reason);
+      }
+    }
+  }
+
+  std::optional<Facts> outputs_of(const Net::Node& node, std::string_view branch) const {
+    const Facts in = inputs_of(node);
+    const Result<std::shared_ptr<const Body>> body =
+        node.use.get<std::shared_ptr<const BodySource>>(branch)->type(
+            {}, {in.begin() + std::ptrdiff_t(node.use.formal_inputs), in.end()});
+    return body ? std::optional((*body)->outputs()) : std::nullopt;
+  }
+
+  // The first node behind node `id` that accepts what is known, and not that its outputs are these.
+  std::optional<uint32_t> refusing(uint32_t id, const Facts& outputs) const {
+    Supposed supposed;
+    const auto suppose = [&](uint32_t of, const Facts& facts) {
+      const std::vector<Known>& known = net_.nodes[of].outputs;
+      for (uint32_t slot = 0; slot < known.size() && slot < facts.size(); ++slot) {
+        if (is_open(known[slot].fact)) supposed.emplace(Outlet{of, slot}, facts[slot]);
+      }
+    };
+    suppose(id, outputs);
+    for (uint32_t reader = id + 1; reader < net_.size(); ++reader) {
+      const Net::Node& node = net_.nodes[reader];
+      if (std::none_of(node.inputs.begin(), node.inputs.end(),
+                       [&](Outlet input) { return supposed.contains(input); }))
+        continue;
+      const Result<Facts> made = forward(node.use, inputs_of(node, supposed), tag(reader));
+      if (made) {
+        suppose(reader, *made);
+      } else if (forward(node.use, inputs_of(node), tag(reader))) {
+        return reader;
+      }
+    }
+    return std::nullopt;
   }
 
   // What subgraphs require of captured wires. Of an If one branch runs, so both must agree; a body
@@ -247,6 +312,7 @@ class Solver {
   }
 
   Net& net_;
+  const std::string& place_;
   std::vector<std::vector<uint32_t>> readers_;
   std::vector<bool> forward_, backward_;
   bool changed_ = false;
@@ -254,8 +320,8 @@ class Solver {
 
 }  // namespace
 
-void solve(Net& net, const std::vector<Stated>& stated) {
-  Solver solver(net);
+void solve(Net& net, const std::vector<Stated>& stated, const std::string& place) {
+  Solver solver(net, place);
   for (const Stated& s : stated) {
     if (net.nodes[s.wire.node].kind == Kind::op)
       solver.tell(s.wire, s.fact, {Reason::By::stated, s.wire.node});

@@ -12,7 +12,8 @@ struct Stated {
   Fact fact;
 };
 
-void solve(Net& net, const std::vector<Stated>& stated);
+// `place`: of a subgraph, among all graphs; names of sizes that are still open start with it.
+void solve(Net& net, const std::vector<Stated>& stated, const std::string& place = "");
 
 // A subgraph that can say what it requires of the outer wires it captures.
 class PartialBody : public BodySource {

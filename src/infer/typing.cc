@@ -4,29 +4,19 @@
 
 #include "gradient/gradient.h"
 #include "infer/attributes.h"
+#include "infer/model_body.h"
 #include "infer/names.h"
 #include "infer/walk.h"
 #include "model/tensor.h"
 #include "ops/list.h"
-#include "typed/body.h"
 
 namespace sdx::infer {
 namespace {
 
 using typed::Graph;
-using typed::GraphBody;
 using typed::Outlet;
 
 constexpr std::string_view kTraining = "ai.onnx.preview.training";
-
-// Names that are visible at one place, and the opsets that nodes there mean.
-struct Scope {
-  Wires wires;
-  const Opsets* opsets = nullptr;
-  const AttrMap* arguments = nullptr;  // attributes of the function call being inlined
-  std::string path;                    // "graph \"main\"" and the calls on the way here
-  std::vector<const model::Function*> calls;
-};
 
 class Typer {
  public:
@@ -284,7 +274,13 @@ class Typer {
 
   std::shared_ptr<const BodySource> body_source(const model::Graph& body,
                                                 std::vector<std::string> captured,
-                                                const Scope& scope, const std::string& attribute);
+                                                const Scope& scope, const std::string& attribute) {
+    // Names of sizes of the body must differ from those of the graphs around it, and of other
+    // bodies: its name says where it stands.
+    const std::string place = fmt::format("{}{}{}.", place_, sink_.size(), attribute.front());
+    const bool branch = attribute == "then_branch" || attribute == "else_branch";
+    return model_body(model_, body, std::move(captured), scope, options_, place, branch);
+  }
 
   std::shared_ptr<const model::Model> model_;
   const Options& options_;
@@ -307,107 +303,6 @@ std::vector<Stated> stated(const model::Graph& graph, const Wires& wires) {
 }
 
 namespace {
-
-// A subgraph of the model, waiting for the facts of its inputs. Owns what its typing needs: a plan
-// outlives the typer.
-class ModelBody final : public PartialBody {
- public:
-  ModelBody(std::shared_ptr<const model::Model> model, const model::Graph& graph,
-            std::vector<std::string> captured, const Scope& scope, const Options& options,
-            std::string place)
-      : model_(std::move(model)),
-        graph_(graph),
-        captured_(std::move(captured)),
-        opsets_(*scope.opsets),
-        options_(options),
-        path_(scope.path),
-        calls_(scope.calls),
-        place_(std::move(place)) {
-    if (scope.arguments != nullptr) arguments_ = *scope.arguments;
-  }
-  size_t inputs() const override { return graph_.input.size(); }
-  size_t outputs() const override { return graph_.output.size(); }
-
-  Result<std::shared_ptr<const Body>> type(const Facts& formal,
-                                           const Facts& captured) const override {
-    if (formal.size() > graph_.input.size()) {
-      return fail("SDX-G0006", "subgraph \"{}\" has {} inputs, {} are given", graph_.name,
-                  graph_.input.size(), formal.size());
-    }
-    Graph typed;
-    typed.name = fmt::format("{}@{}", graph_.name, place_);
-    GraphSink sink(typed);
-    Scope scope = scope_here();
-    SDX_TRY(walk(formal, captured, sink, scope));
-    for (const model::ValueInfo& output : graph_.output)
-      typed.output(output.name, scope.wires.find(output.name)->second);
-    if (options_.bodies != nullptr) options_.bodies->note(graph_, scope.wires, typed);
-    return std::shared_ptr<const Body>(std::make_shared<GraphBody>(std::move(typed)));
-  }
-
-  Facts required(const Facts& captured) const override {
-    Net net;
-    Scope scope = scope_here();
-    if (!walk({}, captured, net, scope)) return captured;
-    solve(net, stated(graph_, scope.wires));
-    Facts facts;
-    for (size_t i = 0; i < captured.size(); ++i)
-      facts.push_back(net.at(net.sources[graph_.input.size() + i]).fact);
-    return facts;
-  }
-
- private:
-  Scope scope_here() const {
-    Scope scope;
-    scope.opsets = &opsets_;
-    scope.arguments = &arguments_;
-    scope.path = fmt::format("{}, subgraph \"{}\"", path_, graph_.name);
-    scope.calls = calls_;
-    return scope;
-  }
-
-  // Its formal inputs, then what it captures, as sources; then its nodes.
-  Status walk(const Facts& formal, const Facts& captured, Sink& sink, Scope& scope) const {
-    for (size_t i = 0; i < graph_.input.size(); ++i) {
-      const model::ValueInfo& declared = graph_.input[i];
-      Fact fact = i < formal.size() ? formal[i] : Fact{};
-      if (!fact.present() && declared.type) fact = fact_of(*declared.type, declared.name);
-      scope.wires[declared.name] = sink.source(declared.name, fact);
-    }
-    for (size_t i = 0; i < captured_.size(); ++i) {
-      // A captured constant is a constant inside too.
-      scope.wires[captured_[i]] = sink.source(captured_[i], captured[i]);
-    }
-    SDX_TRY(Typer(model_, options_, sink, place_).graph_body(graph_, scope));
-    for (const model::ValueInfo& output : graph_.output) {
-      if (!scope.wires.contains(output.name)) {
-        return fail("SDX-G0007", "nothing defines output \"{}\" of subgraph \"{}\"", output.name,
-                    graph_.name);
-      }
-    }
-    return ok();
-  }
-
-  std::shared_ptr<const model::Model> model_;
-  const model::Graph& graph_;
-  std::vector<std::string> captured_;
-  Opsets opsets_;
-  Options options_;
-  AttrMap arguments_;
-  std::string path_;
-  std::vector<const model::Function*> calls_;
-  std::string place_;
-};
-
-std::shared_ptr<const BodySource> Typer::body_source(const model::Graph& body,
-                                                     std::vector<std::string> captured,
-                                                     const Scope& scope,
-                                                     const std::string& attribute) {
-  // Names of sizes of the body must differ from those of the graphs around it, and of other bodies:
-  // its name says where it stands.
-  const std::string place = fmt::format("{}{}{}.", place_, sink_.size(), attribute.front());
-  return std::make_shared<ModelBody>(model_, body, std::move(captured), scope, options_, place);
-}
 
 Fact bound(Fact fact, const Bindings& bindings) {
   if (fact.shape) {
@@ -453,6 +348,16 @@ Fact fact_of(const model::Type& type, const std::string& scope) {
   return open;
 }
 
+Status walk_graph(const std::shared_ptr<const model::Model>& model, const model::Graph& graph,
+                  const std::string& place, const Options& options, Sink& sink, Scope& scope) {
+  SDX_TRY(Typer(model, options, sink, place).graph_body(graph, scope));
+  for (const model::ValueInfo& output : graph.output) {
+    if (!scope.wires.contains(output.name))
+      return fail("SDX-G0007", "nothing defines output \"{}\"", output.name).in(scope.path);
+  }
+  return ok();
+}
+
 Result<Wires> walk_model(const std::shared_ptr<const model::Model>& model, const Options& options,
                          Sink& sink) {
   const model::Graph& main = *model->graph;
@@ -477,13 +382,7 @@ Result<Wires> walk_model(const std::shared_ptr<const model::Model>& model, const
     }
     scope.wires[input.name] = sink.source(input.name, bound(fact, options.set));
   }
-  Typer typer(model, options, sink);
-  SDX_TRY(typer.graph_body(main, scope));
-  for (const model::ValueInfo& output : main.output) {
-    if (!scope.wires.contains(output.name)) {
-      return fail("SDX-G0007", "nothing defines output \"{}\"", output.name).in(scope.path);
-    }
-  }
+  SDX_TRY(walk_graph(model, main, "", options, sink, scope));
   return std::move(scope.wires);
 }
 

@@ -32,6 +32,8 @@ struct Options {
   // model whose inputs have types and ranks does not need it to run.
   bool thorough = false;
   std::shared_ptr<BodyFacts> bodies;  // filled if given
+  // Of a branch that did not fit the sizes at hand and is tried with any: its own must fit.
+  bool any_sizes = false;
 };
 
 // The fact that a declared type states. Dimensions without a name or number get symbols that start

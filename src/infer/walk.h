@@ -2,6 +2,7 @@
 // are held ready with what they capture.
 #pragma once
 
+#include "infer/names.h"
 #include "infer/solver.h"
 #include "infer/typing.h"
 
@@ -9,6 +10,19 @@ namespace sdx::infer {
 
 // The code of a model that a net cannot hold: what stands in a node's place depends on its types.
 inline constexpr std::string_view kForwardsOnly = "SDX-G0015";
+
+// Names that are visible at one place, and the opsets that nodes there mean.
+struct Scope {
+  Wires wires;
+  const Opsets* opsets = nullptr;
+  const AttrMap* arguments = nullptr;  // attributes of the function call being inlined
+  std::string path;                    // "graph \"main\"" and the calls on the way here
+  std::vector<const model::Function*> calls;
+};
+
+// All nodes of a graph, into the sink. `place`: of a subgraph, through the graphs around it.
+Status walk_graph(const std::shared_ptr<const model::Model>& model, const model::Graph& graph,
+                  const std::string& place, const Options& options, Sink& sink, Scope& scope);
 
 // All nodes of the model's graph, into the sink; its wires by name.
 Result<Wires> walk_model(const std::shared_ptr<const model::Model>& model, const Options& options,

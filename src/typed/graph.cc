@@ -195,7 +195,8 @@ void Graph::learn(Outlet outlet, const Fact& learnt) {
   if (fact.shape || !learnt.shape) return;
   fact.shape.emplace();
   for (size_t axis = 0; axis < learnt.rank(); ++axis) {
-    fact.shape->push_back(Dim::symbol(fmt::format("?{}.{}.{}", outlet.node, outlet.slot, axis)));
+    fact.shape->push_back(
+        Dim::symbol(fmt::format("?{}{}.{}.{}", place_in(name), outlet.node, outlet.slot, axis)));
   }
 }
 

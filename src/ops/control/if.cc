@@ -1,5 +1,6 @@
 // If: one of two subgraphs runs.
 #include "ops/control/bodies.h"
+#include "ops/control/unfit_branch.h"
 
 namespace sdx::ops {
 namespace {
@@ -21,6 +22,10 @@ constexpr Version kHistory[] = {
     {25, "V += i2 optional(i2) optional(u2) seq(i2) seq(u2) u2"},
 };
 
+const UnfitBranch* unfit(const BodyPtr& branch) {
+  return dynamic_cast<const UnfitBranch*>(branch.get());
+}
+
 Result<If> read(const Node& node, const Facts& in) {
   const Facts outer = captured(node, in);
   const auto branch = [&](std::string_view name) -> Result<BodyPtr> {
@@ -38,6 +43,9 @@ Result<If> read(const Node& node, const Facts& in) {
   if (!known || known->empty() || (*known)[0] == 0) {
     SDX_ASSIGN(a.else_branch, branch("else_branch"));
   }
+  const BodyPtr& first = a.then_branch ? a.then_branch : a.else_branch;
+  if (unfit(first) && (!a.then_branch || !a.else_branch || unfit(a.else_branch)))
+    return unfit(first)->why();
   return a;
 }
 
@@ -59,7 +67,9 @@ Result<Facts> infer(const If& a, const Facts& in) {
       return fail("SDX-T0603", "output {} is {} in then_branch and {} in else_branch", i,
                   yes[i].onnx_type(), no[i].onnx_type());
     }
-    out.push_back(join(yes[i], no[i]));
+    out.push_back(unfit(a.then_branch)   ? no[i]
+                  : unfit(a.else_branch) ? yes[i]
+                                         : join(yes[i], no[i]));
   }
   return out;
 }

@@ -23,6 +23,19 @@ constexpr Version kOrEqualHistory[] = {
     {16, "T += bf16"},
 };
 
+// Whether a < b, if that is the same whatever the symbols are.
+std::optional<bool> known_less(const Dim& a, const Dim& b) {
+  if (never_negative(b - a - 1)) return true;
+  if (never_negative(a - b)) return false;
+  return std::nullopt;
+}
+std::optional<bool> negated(std::optional<bool> known) {
+  return known ? std::optional<bool>(!*known) : std::nullopt;
+}
+std::optional<Dim> truth(std::optional<bool> known) {
+  return known ? std::optional<Dim>(*known ? 1 : 0) : std::nullopt;
+}
+
 struct Equal {
   static constexpr std::string_view name = "Equal", doc = "a == b, as bool.";
   static constexpr std::span<const Version> history = kEqualHistory;
@@ -32,11 +45,8 @@ struct Equal {
   }
   static std::optional<Dim> dim(const Dim& a, const Dim& b) {
     if (a == b) return Dim(1);
-    const auto apart = [](const Dim& x, const Dim& y) {
-      return never_negative(x) && y.is_const() && y.value() < 0;
-    };
-    if ((a.is_const() && b.is_const()) || apart(a, b) || apart(b, a)) return Dim(0);
-    return std::nullopt;
+    return known_less(a, b) == true || known_less(b, a) == true ? std::optional<Dim>(0)
+                                                                : std::nullopt;
   }
   static std::vector<Case> cases() {
     return {
@@ -60,6 +70,7 @@ struct Less {
   static bool apply(C a, C b, const Binary&) {
     return a < b;
   }
+  static std::optional<Dim> dim(const Dim& a, const Dim& b) { return truth(known_less(a, b)); }
 };
 
 struct Greater {
@@ -69,6 +80,7 @@ struct Greater {
   static bool apply(C a, C b, const Binary&) {
     return a > b;
   }
+  static std::optional<Dim> dim(const Dim& a, const Dim& b) { return truth(known_less(b, a)); }
   static std::vector<Case> cases() {
     return {{.name = "opset1_axis",
              .opset = 1,
@@ -85,6 +97,9 @@ struct LessOrEqual {
   static bool apply(C a, C b, const Binary&) {
     return a <= b;
   }
+  static std::optional<Dim> dim(const Dim& a, const Dim& b) {
+    return truth(negated(known_less(b, a)));
+  }
 };
 
 struct GreaterOrEqual {
@@ -93,6 +108,9 @@ struct GreaterOrEqual {
   template <Number C>
   static bool apply(C a, C b, const Binary&) {
     return a >= b;
+  }
+  static std::optional<Dim> dim(const Dim& a, const Dim& b) {
+    return truth(negated(known_less(a, b)));
   }
 };
 

@@ -18,21 +18,25 @@ struct And {
   static constexpr std::string_view name = "And", doc = "Whether both are true.";
   static constexpr std::span<const Version> history = kHistory;
   static bool apply(std::same_as<bool> auto a, bool b, const Binary&) { return a && b; }
+  static std::optional<Dim> dim(const Dim& a, const Dim& b) { return a * b; }
 };
 struct Or {
   static constexpr std::string_view name = "Or", doc = "Whether one or both are true.";
   static constexpr std::span<const Version> history = kHistory;
   static bool apply(std::same_as<bool> auto a, bool b, const Binary&) { return a || b; }
+  static std::optional<Dim> dim(const Dim& a, const Dim& b) { return a + b - a * b; }
 };
 struct Xor {
   static constexpr std::string_view name = "Xor", doc = "Whether exactly one is true.";
   static constexpr std::span<const Version> history = kHistory;
   static bool apply(std::same_as<bool> auto a, bool b, const Binary&) { return a != b; }
+  static std::optional<Dim> dim(const Dim& a, const Dim& b) { return a + b - a * b * 2; }
 };
 struct Not {
   static constexpr std::string_view name = "Not", doc = "Whether it is false.";
   static constexpr std::span<const Version> history = kNotHistory;
   static bool apply(std::same_as<bool> auto x, const Unary&) { return !x; }
+  static std::optional<Dim> dim(const Dim& x) { return Dim(1) - x; }
 };
 
 }  // namespace

@@ -37,7 +37,7 @@ template <class M>
 Result<Facts> infer_unary(const Unary&, const Facts& in) {
   Fact out = like(in[0]);
   if constexpr (requires(const Dim& d) { M::dim(d); }) {
-    if (is_integer(in[0].type)) {
+    if (is_integer(in[0].type) || in[0].type == DType::boolean) {
       track<1>(out, in, [](const auto& d) -> std::optional<Dim> { return M::dim(*d[0]); });
     }
   }

@@ -188,15 +188,20 @@ Result<Facts> infer_cast(const Cast& a, const Facts& in) {
   Fact out = like(in[0], a.to);
   // Sizes fit in 48 bits, and shape arithmetic in 32-bit integers is meant not to wrap.
   const bool wide = a.to == DType::i64 || a.to == DType::i32;
-  if (wide && is_integer(in[0].type) && in[0].has_rank()) {
+  const bool whole = is_integer(in[0].type) || in[0].type == DType::boolean;
+  if ((wide || a.to == DType::boolean) && whole && in[0].has_rank()) {
     auto values = in[0].integers();
-    if (values && values->size() <= kMostTracked) {
-      for (Dim& dim : *values) {
-        if (a.to == DType::i32 && dim.is_const())
-          dim = int64_t(int32_t(uint32_t(uint64_t(dim.value()))));
+    bool known = values && values->size() <= kMostTracked;
+    for (size_t i = 0; known && i < values->size(); ++i) {
+      Dim& dim = (*values)[i];
+      if (a.to == DType::i32 && dim.is_const())
+        dim = int64_t(int32_t(uint32_t(uint64_t(dim.value()))));
+      if (a.to == DType::boolean && in[0].type != DType::boolean) {
+        known = dim.is_const();
+        dim = dim.is_const(0) ? 0 : 1;
       }
-      out.symbolic = std::move(values);
     }
+    if (known) out.symbolic = std::move(values);
   }
   return Facts{std::move(out)};
 }

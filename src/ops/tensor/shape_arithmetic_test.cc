@@ -95,6 +95,28 @@ TEST(ShapeArithmetic, split_and_pad_keep_expressions) {
   EXPECT_EQ(values(facts(ops::size, {kInput})[0]), "[768*N*S]");
 }
 
+TEST(ShapeArithmetic, comparisons_hold_whatever_the_symbols_are_or_say_nothing) {
+  const Fact shape = facts(ops::shape, {kInput})[0];  // N, S, 768
+  const Fact more = facts(ops::add, {shape, ints({1, 0, 0})})[0];
+  EXPECT_EQ(values(facts(ops::equal_, {shape, shape})[0]), "[1,1,1]");
+  EXPECT_EQ(values(facts(ops::equal_, {more, shape})[0]), "[0,1,1]");
+  EXPECT_EQ(values(facts(ops::less, {shape, more})[0]), "[1,0,0]");
+  EXPECT_EQ(values(facts(ops::greater_or_equal, {more, shape})[0]), "[1,1,1]");
+  EXPECT_EQ(values(facts(ops::less_or_equal, {more, shape})[0]), "[0,1,1]");
+  EXPECT_EQ(values(facts(ops::greater, {shape, ints({0, 0, 0})})[0]), "none");
+  const Fact grew = facts(ops::greater, {more, shape})[0];
+  const Fact same = facts(ops::not_, {grew})[0];
+  EXPECT_EQ(values(same), "[0,1,1]");
+  EXPECT_EQ(values(facts(ops::and_, {grew, same})[0]), "[0,0,0]");
+  EXPECT_EQ(values(facts(ops::or_, {grew, same})[0]), "[1,1,1]");
+  EXPECT_EQ(values(facts(ops::xor_, {grew, grew})[0]), "[0,0,0]");
+  EXPECT_EQ(values(facts(ops::cast, {same}, {{"to", int64_t(DType::i64)}})[0]), "[0,1,1]");
+  const AttrMap to_bool{{"to", int64_t(DType::boolean)}};
+  EXPECT_EQ(values(facts(ops::cast, {shape}, to_bool)[0]), "none");
+  const Fact last = facts(ops::slice, {shape, ints({2}), ints({3})})[0];
+  EXPECT_EQ(values(facts(ops::cast, {last}, to_bool)[0]), "[1]");
+}
+
 TEST(ShapeArithmetic, an_impossible_reshape_is_an_error) {
   Node node;
   node.op = &ops::reshape;

@@ -14,7 +14,7 @@ std::optional<Numbered> number_elements(const Facts& in, DataInputs data) {
     }
     if (!in[i].is_concrete()) return std::nullopt;
     if (data >> i & 1) {
-      if (!is_integer(in[i].type)) return std::nullopt;
+      if (!is_integer(in[i].type) && in[i].type != DType::boolean) return std::nullopt;
       const auto values = in[i].integers();
       if (!values || values->size() > kMostTracked) return std::nullopt;
       numbers = Tensor::make(DType::i64, in[i].dims());
