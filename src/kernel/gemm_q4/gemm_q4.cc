@@ -36,7 +36,8 @@ void pack_words(const Q4Source& s, size_t row, size_t rows, size_t col, size_t c
   std::memcpy(out, words, sizeof words);
 }
 
-void pack_panel(const Q4Source& s, size_t panel, bool has_zeros, char* out) {
+// A vector of the panel lies `step` bytes behind the one before.
+void pack_panel(const Q4Source& s, size_t panel, bool has_zeros, char* out, size_t step) {
   const size_t col = panel * kQ4Columns, cols = std::min(kQ4Columns, s.n - col);
   const unsigned flip = s.is_signed ? 8 : 0;
   for (size_t first = 0, b = 0; first < s.k; first += s.block, ++b) {
@@ -46,46 +47,53 @@ void pack_panel(const Q4Source& s, size_t panel, bool has_zeros, char* out) {
       if (has_zeros) zero[j] = float(nibble(s.zero, b * s.n + col + j) ^ flip);
     }
     std::memcpy(out, scale, sizeof scale);
-    out += kVectorBytes;
+    out += step;
     if (has_zeros) {
       std::memcpy(out, zero, sizeof zero);
-      out += kVectorBytes;
+      out += step;
     }
     const size_t end = std::min(s.k, first + s.block);
-    for (size_t row = first; row < end; row += kQ4Rows, out += kVectorBytes) {
+    for (size_t row = first; row < end; row += kQ4Rows, out += step) {
       pack_words(s, row, std::min(kQ4Rows, end - row), col, cols, out);
     }
   }
 }
 
-// All rows of A against `cols` columns from a panel on.
-Q4Block block_of(const GemmQ4Args& g, size_t panel, size_t cols) {
+size_t panels_of(size_t n) { return divide_up(n, kQ4Columns); }
+size_t groups_of(size_t n) { return divide_up(panels_of(n), kQ4Panels); }
+size_t panels_in_group(size_t n, size_t group) {
+  return std::min(kQ4Panels, panels_of(n) - group * kQ4Panels);
+}
+
+// All rows of A against a group.
+Q4Block block_of(const GemmQ4Args& g, size_t group) {
+  const Q4Packed& packed = *g.b;
+  const size_t col = group * kQ4Panels * kQ4Columns;
   Q4Block b{};
   b.rows = g.m;
-  b.cols = cols;
-  b.k = g.b->k;
+  b.cols = std::min(kQ4Panels * kQ4Columns, packed.n - col);
+  b.k = packed.k;
   b.a = g.a;
-  b.lda = g.b->k;
-  b.block = g.b->block;
-  b.panel_bytes = g.b->panel_bytes();
-  b.panels = static_cast<const char*>(g.b->panels.get()) + panel * b.panel_bytes;
-  b.has_zeros = g.b->has_zeros;
-  b.zero = g.b->zero;
-  b.c = g.c + panel * kQ4Columns;
-  b.ldc = g.b->n;
+  b.lda = packed.k;
+  b.block = packed.block;
+  b.group =
+      static_cast<const char*>(packed.groups.get()) + group * kQ4Panels * packed.panel_bytes();
+  b.panels = panels_in_group(packed.n, group);
+  b.has_zeros = packed.has_zeros;
+  b.zero = packed.zero;
+  b.c = g.c + col;
+  b.ldc = packed.n;
   return b;
 }
 
 void multiply_directly(const GemmQ4Args& g, Pool& pool) {
   const auto multiply = SDX_PICK(q4_multiply, best_isa());
-  // Shares of four panels, which run together.
-  constexpr size_t kShare = 4;
-  const size_t panels = divide_up(g.b->n, kQ4Columns), work = kShare * kQ4Columns * g.b->k * g.m;
+  constexpr size_t kWidth = kQ4Panels * kQ4Columns;
+  const size_t work = kWidth * g.b->k * g.m;
   const size_t grain = std::max<size_t>(1, 65536 / std::max<size_t>(1, work));
-  pool.parallel(divide_up(panels, kShare), grain, [&](size_t begin, size_t end, int) {
-    const size_t col = begin * kShare * kQ4Columns;
-    const size_t cols = std::min(g.b->n, end * kShare * kQ4Columns) - col;
-    multiply(block_of(g, begin * kShare, cols));
+  pool.parallel(groups_of(g.b->n), grain, [&](size_t begin, size_t end, int) {
+    for (size_t group = begin; group < end; ++group) multiply(block_of(g, group));
+    const size_t col = begin * kWidth, cols = std::min(g.b->n, end * kWidth) - col;
     if (g.epilogue.fn) g.epilogue.fn(g.epilogue.ctx, g.c + col, g.b->n, 0, col, g.m, cols);
   });
 }
@@ -128,8 +136,9 @@ void multiply_stretches(const GemmQ4Args& g, Pool& pool) {
       for (size_t p = begin; p < end; ++p) {
         // As gemm_pack_b lays panels out; the last may be half as wide.
         const size_t at = p * kQ4Columns, panel = at / kPanel * kPanel;
-        dequantize(block_of(g, col / kQ4Columns + p, kQ4Columns), floats + panel * k + at % kPanel,
-                   panel_width(cols - panel));
+        const size_t from = col / kQ4Columns + p;
+        dequantize(block_of(g, from / kQ4Panels), from % kQ4Panels,
+                   floats + panel * k + at % kPanel, panel_width(cols - panel));
       }
     });
     GemmArgs s = stretch_args(g.m, k, cols, floats);
@@ -161,11 +170,17 @@ Q4Packed pack_q4(const Q4Source& s, Pool& pool) {
     for (size_t i = 1; i < zeros; ++i) packed.has_zeros |= nibble(s.zero, i) != first;
     packed.zero = float(first ^ (s.is_signed ? 8 : 0));
   }
-  const size_t panels = divide_up(s.n, kQ4Columns), bytes = packed.panel_bytes();
-  packed.panels = allocate_lasting(panels * bytes);
-  auto* out = static_cast<char*>(packed.panels.get());
-  pool.parallel(panels, 1, [&](size_t begin, size_t end, int) {
-    for (size_t p = begin; p < end; ++p) pack_panel(s, p, packed.has_zeros, out + p * bytes);
+  const size_t bytes = packed.panel_bytes();
+  packed.groups = allocate_lasting(panels_of(s.n) * bytes + kQ4Behind);
+  auto* out = static_cast<char*>(packed.groups.get());
+  pool.parallel(groups_of(s.n), 1, [&](size_t begin, size_t end, int) {
+    for (size_t group = begin; group < end; ++group) {
+      const size_t first = group * kQ4Panels, panels = panels_in_group(s.n, group);
+      for (size_t p = 0; p < panels; ++p) {
+        pack_panel(s, first + p, packed.has_zeros, out + first * bytes + p * kVectorBytes,
+                   panels * kVectorBytes);
+      }
+    }
   });
   return packed;
 }

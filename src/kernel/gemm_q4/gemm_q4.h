@@ -28,12 +28,13 @@ struct Q4Source {
 // B as the kernels read it: panels of 16 columns. A panel is a run of blocks, and a block holds 16
 // scales, 16 zero points if they are not all the same, and for every eight rows 16 words, one per
 // column, the first row in the lowest four bits. Elements and zero points are raised by 8 if they
-// are signed: only differences count.
+// are signed: only differences count. Four panels make a group (the last has what is left), whose
+// vectors alternate, so that a kernel which runs them together reads one stream.
 struct Q4Packed {
   size_t k = 0, n = 0, block = 1;
   bool has_zeros = false;  // zero points lie in the blocks; else all are `zero`
   float zero = 0;
-  std::shared_ptr<void> panels;
+  std::shared_ptr<void> groups;
 
   size_t panel_bytes() const;
 };

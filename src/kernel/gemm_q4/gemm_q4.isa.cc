@@ -16,87 +16,127 @@ constexpr int kPanelsAtOnce =
     1;
 #endif
 
-// Turns words into the differences q - zero point of one row. They are small integers, so however
-// they are made they are exact, and a zero is +0.
+constexpr size_t kVector = kQ4Columns * sizeof(float);
+
+// Rows that are read off one load of the words. A load that begins some bytes later brings the next
+// ones to the lowest bits, where a shift would take a turn of the pipes that multiply.
 #if defined(SDX_ISA_avx512)
-struct Differences {
-  // By a table of the sixteen answers, of which vpermps looks up what the lowest four bits say.
-  F32x16 table;
-  explicit Differences(float zero) {
-    float answers[16];
-    for (int i = 0; i < 16; ++i) answers[i] = float(i) - zero;
-    table = load(answers);
-  }
-  template <int Row>
-  SDX_INLINE F32x16 at(I32x16 words) const {
-    const auto low = (__m512i)shift_right_logical(words, 4 * Row).v;
-    return _mm512_maskz_permutexvar_ps(0xffff, low, table.v);
-  }
-};
+constexpr int kRowsPerLoad = 2;
 #else
-struct Differences {
-  F32x16 zero;
-  explicit Differences(float z) : zero(z) {}
-  template <int Row>
-  SDX_INLINE F32x16 at(I32x16 words) const {
-    return to_f32(shift_right_logical(words, 4 * Row) & I32x16(15)) - zero;
-  }
-};
+constexpr int kRowsPerLoad = 4;
 #endif
 
 SDX_INLINE I32x16 load_words(const char* p) {
-  return I32x16::load(reinterpret_cast<const int32_t*>(p));
+  I32x16 words = I32x16::load(reinterpret_cast<const int32_t*>(p));
+#if defined(SDX_ISA_avx512)
+  asm("" : "+v"(words.v));  // else every row would load them again
+#endif
+  return words;
 }
 SDX_INLINE F32x16 load_floats(const char* p) { return load(reinterpret_cast<const float*>(p)); }
 
-// Walks down `Panels` panels; take(row, weights) gets the elements of each row as floats.
+// Turns words into the differences q - zero point of one row. They are small integers, so however
+// they are made they are exact, and a zero is +0.
+template <bool Zeros>
+struct Differences {
+  // Of each row of a load: the zero point, plus the power of two below which its four bits, left
+  // where they are, count as integers.
+  F32x16 raised[kRowsPerLoad];
+  static constexpr float power(int row) { return float(1 << (23 - 4 * row)); }
+
+  SDX_INLINE void set_zero(F32x16 zero) {
+    unroll<kRowsPerLoad>([&](auto r) __attribute__((always_inline)) {
+      raised[r.value] = zero + F32x16(power(r.value));
+    });
+#if defined(SDX_ISA_avx512)
+    raised[0] = zero;
+#endif
+  }
+
+#if defined(SDX_ISA_avx512)
+  // Half of the rows by a table of the sixteen answers, of which vpermps looks up what the lowest
+  // four bits say: together with the other half it keeps all pipes of a core busy.
+  static SDX_INLINE F32x16 table(float zero) {
+    float answers[16];
+    for (int i = 0; i < 16; ++i) answers[i] = Zeros ? float(i) : float(i) - zero;
+    return load(answers);
+  }
+  template <int Row>
+  SDX_INLINE F32x16 at(I32x16 words, F32x16 answers) const {
+    if constexpr (Row == 0) {
+      const F32x16 d = _mm512_maskz_permutexvar_ps(0xffff, (__m512i)words.v, answers.v);
+      return Zeros ? d - raised[0] : d;
+    } else {
+      const I32x16 mask = 15 << 4 * Row, exponent = bits(F32x16(power(Row)));
+      constexpr int kAndOr = 0xea;
+      const F32x16 q = _mm512_castsi512_ps(_mm512_ternarylogic_epi32(
+          (__m512i)words.v, (__m512i)mask.v, (__m512i)exponent.v, kAndOr));
+      return q - raised[Row];
+    }
+  }
+#else
+  static SDX_INLINE F32x16 table(float) { return 0.0f; }
+  template <int Row>
+  SDX_INLINE F32x16 at(I32x16 words, F32x16) const {
+    const I32x16 mask = 15 << 4 * Row, exponent = bits(F32x16(power(Row)));
+    return from_bits((words & mask) | exponent) - raised[Row];
+  }
+#endif
+};
+
+// Walks down `Panels` panels of a group; take(row, weights) gets the elements of each row as
+// floats.
 template <int Panels, bool Zeros, class Take>
-SDX_INLINE void each_row(const Q4Block& b, const char* panels, Take&& take) {
-  constexpr size_t kVector = kQ4Columns * sizeof(float);
-  const Differences differences(Zeros ? 0.0f : b.zero);
-  const char* at = panels;
+SDX_INLINE void each_row(const Q4Block& b, size_t panel, Take&& take) {
+  const size_t step = b.panels * kVector;
+  const F32x16 table = Differences<Zeros>::table(b.zero);
+  Differences<Zeros> differences[Zeros ? Panels : 1];
+  if constexpr (!Zeros) differences[0].set_zero(b.zero);
+  F32x16 scale[Panels];
+  const char* at = b.group + panel * kVector;
   for (size_t first = 0; first < b.k; first += b.block) {
     const size_t end = first + (b.k - first < b.block ? b.k - first : b.block);
-    F32x16 scale[Panels], zero[Panels];
     unroll<Panels>([&](auto p) __attribute__((always_inline)) {
-      scale[p.value] = load_floats(at + p.value * b.panel_bytes);
-      if constexpr (Zeros) zero[p.value] = load_floats(at + p.value * b.panel_bytes + kVector);
-    });
-    at += Zeros ? 2 * kVector : kVector;
-    for (size_t row = first; row < end; row += kQ4Rows, at += kVector) {
-      I32x16 words[Panels];
-      unroll<Panels>([&](auto p) __attribute__((always_inline)) {
-        words[p.value] = load_words(at + p.value * b.panel_bytes);
-      });
-      const auto step = [&](auto i) __attribute__((always_inline)) {
-        F32x16 weights[Panels];
-        unroll<Panels>([&](auto p) __attribute__((always_inline)) {
-          F32x16 d = differences.template at<i.value>(words[p.value]);
-          if constexpr (Zeros) d = d - zero[p.value];
-          weights[p.value] = d * scale[p.value];
-        });
-        take(row + i.value, weights);
-      };
-      if (end - row >= kQ4Rows) {
-        unroll<int(kQ4Rows)>(step);
-      } else {
-        unroll<int(kQ4Rows)>([&](auto i) __attribute__((always_inline)) {
-          if (row + i.value < end) step(i);
-        });
+      scale[p.value] = load_floats(at + p.value * kVector);
+      if constexpr (Zeros) {
+        differences[p.value].set_zero(load_floats(at + step + p.value * kVector));
       }
+    });
+    at += Zeros ? 2 * step : step;
+    for (size_t row = first; row < end; row += kQ4Rows, at += step) {
+      const size_t rows = end - row;
+      const auto walk = [&](auto whole) __attribute__((always_inline)) {
+        unroll<int(kQ4Rows) / kRowsPerLoad>([&](auto load) __attribute__((always_inline)) {
+          constexpr int kFirst = load.value * kRowsPerLoad;
+          I32x16 words[Panels];
+          unroll<Panels>([&](auto p) __attribute__((always_inline)) {
+            words[p.value] = load_words(at + p.value * kVector + kFirst / 2);
+          });
+          unroll<kRowsPerLoad>([&](auto r) __attribute__((always_inline)) {
+            if (!whole.value && kFirst + r.value >= rows) return;
+            F32x16 weights[Panels];
+            unroll<Panels>([&](auto p) __attribute__((always_inline)) {
+              const auto& from = differences[Zeros ? p.value : 0];
+              const F32x16 d = from.template at<r.value>(words[p.value], table);
+              weights[p.value] = d * scale[p.value];
+            });
+            take(row + kFirst + r.value, weights);
+          });
+        });
+      };
+      rows >= kQ4Rows ? walk(std::true_type()) : walk(std::false_type());
     }
   }
 }
 
 template <int Rows, int Panels, bool Zeros>
-void multiply(const Q4Block& b, size_t col) {
+void multiply(const Q4Block& b, size_t panel) {
   F32x16 sum[Rows][Panels];
   unroll<Rows>([&](auto r) __attribute__((always_inline)) {
     unroll<Panels>([&](auto p) __attribute__((always_inline)) { sum[r.value][p.value] = 0.0f; });
   });
-  const char* panels = b.panels + col / kQ4Columns * b.panel_bytes;
   each_row<Panels, Zeros>(
-      b, panels, [&](size_t k, const F32x16* w) __attribute__((always_inline)) {
+      b, panel, [&](size_t k, const F32x16* w) __attribute__((always_inline)) {
         unroll<Rows>([&](auto r) __attribute__((always_inline)) {
           const F32x16 x = b.a[r.value * b.lda + k];
           unroll<Panels>([&](auto p) __attribute__((always_inline)) {
@@ -106,7 +146,7 @@ void multiply(const Q4Block& b, size_t col) {
       });
   unroll<Rows>([&](auto r) __attribute__((always_inline)) {
     unroll<Panels>([&](auto p) __attribute__((always_inline)) {
-      const size_t first = col + p.value * kQ4Columns, left = b.cols - first;
+      const size_t first = (panel + p.value) * kQ4Columns, left = b.cols - first;
       float* c = b.c + r.value * b.ldc + first;
       const F32x16 y = lanes::canonical(sum[r.value][p.value]);
       left >= kQ4Columns ? store(c, y) : store_n(c, y, left);
@@ -117,12 +157,9 @@ void multiply(const Q4Block& b, size_t col) {
 template <int Rows, bool Zeros>
 void multiply_rows(const Q4Block& b) {
   constexpr size_t kAtOnce = kPanelsAtOnce<Rows>;
-  size_t col = 0;
-  // The last panel may be cut, but it is there as a whole.
-  for (; col + (kAtOnce - 1) * kQ4Columns < b.cols; col += kAtOnce * kQ4Columns) {
-    multiply<Rows, kAtOnce, Zeros>(b, col);
-  }
-  for (; col < b.cols; col += kQ4Columns) multiply<Rows, 1, Zeros>(b, col);
+  size_t panel = 0;
+  for (; panel + kAtOnce <= b.panels; panel += kAtOnce) multiply<Rows, kAtOnce, Zeros>(b, panel);
+  for (; panel < b.panels; ++panel) multiply<Rows, 1, Zeros>(b, panel);
 }
 
 }  // namespace
@@ -134,11 +171,11 @@ void q4_multiply(const Q4Block& b) {
   });
 }
 
-void q4_dequantize(const Q4Block& b, float* out, size_t step) {
+void q4_dequantize(const Q4Block& b, size_t panel, float* out, size_t step) {
   const auto write = [&](size_t k, const F32x16* w) __attribute__((always_inline)) {
     store(out + k * step, *w);
   };
-  b.has_zeros ? each_row<1, true>(b, b.panels, write) : each_row<1, false>(b, b.panels, write);
+  b.has_zeros ? each_row<1, true>(b, panel, write) : each_row<1, false>(b, panel, write);
 }
 
 }  // namespace sdx::SDX_ISA
