@@ -49,16 +49,15 @@ inline Result<Grain> grain_of(std::span<const int64_t> dims, std::span<const int
     grain.axis_step = 1;
     return grain;
   }
+  const int64_t blocks = dims[at] / block + (dims[at] % block != 0 ? 1 : 0);
   bool fits = scale.size() == rank;
-  for (size_t i = 0; fits && i < rank; ++i) {
-    fits = scale[i] == (i == at ? dims[i] / block + (dims[i] % block != 0 ? 1 : 0) : dims[i]);
-  }
+  for (size_t i = 0; fits && i < rank; ++i) fits = scale[i] == (i == at ? blocks : dims[i]);
   if (!fits) {
     return fail(
         "SDX-T0303",
         "a scale of shape {} does not fit a tensor of shape {}: blocks of {} along axis {} need "
         "the tensor's shape with {} there",
-        to_string(scale), to_string(dims), block, at, (dims[at] + block - 1) / block);
+        to_string(scale), to_string(dims), block, at, blocks);
   }
   grain.block = size_t(block);
   grain.outer_step = size_t(scale[at]) * split.inner;
