@@ -13,10 +13,16 @@ SDX_INLINE F relu(F x) {
   return select(is_nan(x), nan<F>(), select(x > F(0.0f), x, F(0.0f)));
 }
 
-// (0.5 x) (1 + erf(x / sqrt(2))).
+// (0.5 x) (1 + erf(x / sqrt(2))). The quotient is x times the inverse of the root and one exactly
+// rounded correction; beyond 6, where the correction of infinity would be NaN, erf is 1, and where
+// it would underflow, erf adds nothing to 1.
 template <class F>
 SDX_INLINE F gelu(F x) {
-  const F phi = F(1.0f) + erf(x / F(0x1.6a09e6p+0f));
+  const F root(0x1.6a09e6p+0f), inverse(0x1.6a09e6p-1f);
+  const F magnitude = min_raw(abs(x), F(6.0f));
+  const F near = magnitude * inverse;
+  const F quotient = fma(fma(negate(near), root, magnitude), inverse, near);
+  const F phi = F(1.0f) + with_sign(erf_of_magnitude(quotient), x);
   return canonical((F(0.5f) * x) * phi);
 }
 // (0.5 x) (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), the cube as pow(x, 3) and the

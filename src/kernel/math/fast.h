@@ -25,12 +25,11 @@ SDX_INLINE F polynomial(F x, float c0, C... c) {
 template <class F>
 struct ExpParts {
   F hi, lo;
-  typename F::Int n;
+  F n;  // an integer
 };
 template <bool kTail = false, class F>
 SDX_INLINE ExpParts<F> exp_parts(F x) {
-  using I = typename F::Int;
-  // Adding 1.5 * 2^23 rounds to an integer that can be read off the low bits.
+  // Adding 1.5 * 2^23 and taking it off rounds to an integer.
   const F magic(0x1.8p23f);
   const F shifted = fma(x, F(0x1.715476p+0f), magic);
   const F count = shifted - magic;
@@ -39,13 +38,17 @@ SDX_INLINE ExpParts<F> exp_parts(F x) {
   const F r = fma(count, F(-0x1.7f7d1cp-20f), near);
   // What r lost; only a difference of e^x and 1 can tell.
   const F tail = kTail ? fma(count, F(-0x1.7f7d1cp-20f), near - r) : F(0.0f);
-  const F q = polynomial(r, 0x1p-1f, 0x1.555556p-3f, 0x1.5554e4p-5f, 0x1.110feep-7f,
-                         0x1.6d51f8p-10f, 0x1.a27378p-13f);
+  // q in pairs, which wait for each other less than Horner's rule.
+  const F square = r * r;
+  const F high = fma(F(0x1.a27378p-13f), r, F(0x1.6d51f8p-10f));
+  const F middle = fma(F(0x1.110feep-7f), r, F(0x1.5554e4p-5f));
+  const F low = fma(F(0x1.555556p-3f), r, F(0x1p-1f));
+  const F q = fma(fma(high, square, middle), square, low);
   const F first = F(1.0f) + r;
   const F exact = r - (first - F(1.0f));
-  const F rest = fma(r * r, q, kTail ? exact + tail : exact);
+  const F rest = fma(square, q, kTail ? exact + tail : exact);
   const F hi = first + rest;
-  return {hi, rest - (hi - first), bits(shifted) - I(0x4b400000)};
+  return {hi, rest - (hi - first), count};
 }
 
 template <class F>
@@ -79,8 +82,7 @@ SDX_INLINE F expm1(F x) {
 // overflows.
 template <class F>
 SDX_INLINE F sigmoid(F x) {
-  const F magnitude = abs(x);
-  const auto e = exp_parts(negate(min_raw(magnitude, F(104.0f))));
+  const auto e = exp_parts(max_raw(negative_magnitude(x), F(-104.0f)));
   const F t = ldexp(e.hi, e.n), t_lo = ldexp(e.lo, e.n);
   const F below = F(1.0f) + t;
   const F below_lo = (t - (below - F(1.0f))) + t_lo;
@@ -115,24 +117,72 @@ SDX_INLINE F tanh(F x) {
   return select(is_nan(x), nan<F>(), with_sign(select(magnitude < F(0.6f), small, rounded), x));
 }
 
-// Below 0.95: x + x p(x^2); above: 1 - e^(q(|x|)), which is 1 from 3.95 on.
+// The magnitude of erf in sixteen intervals of 17/64 about multiples of it, a polynomial in t, the
+// distance from a point within: up to 0.93 it is m + m p(t); above, start + t p(t), where the point
+// is chosen so that its erf is nearly the float `start`. From 3.93 on the result is 1.
+struct ErfTable {
+  static constexpr float point[16] = {
+      0x0p+0f,        0x1.1p-2f,      0x1.1p-1f,      0x1.98p-1f,
+      0x1.1008e6p+0f, 0x1.53fe28p+0f, 0x1.97fe6ap+0f, 0x1.dbfe1p+0f,
+      0x1.0fff16p+1f, 0x1.32024ap+1f, 0x1.53fb84p+1f, 0x1.75ff6ep+1f,
+      0x1.97fb3ap+1f, 0x1.ba816cp+1f, 0x1.df38dp+1f,  0x1.ea8f96p+1f};
+  static constexpr float start[16] = {
+      0x0p+0f,        0x0p+0f,        0x0p+0f,        0x0p+0f,
+      0x1.bbf58ep-1f, 0x1.e11988p-1f, 0x1.f39b7ap-1f, 0x1.fb9f3cp-1f,
+      0x1.fea416p-1f, 0x1.ffa152p-1f, 0x1.ffe966p-1f, 0x1.fffb4ap-1f,
+      0x1.ffff24p-1f, 0x1.ffffdep-1f, 0x1.fffffcp-1f, 0x1.fffffep-1f};
+  static constexpr float p0[16] = {
+      0x1.06eba8p-3f,  0x1.a3673cp-4f,  0x1.f608fp-6f,   -0x1.231fb4p-4f,
+      0x1.758d82p-2f,  0x1.8c0ec6p-3f,  0x1.6c8598p-4f,  0x1.2359f6p-5f,
+      0x1.946e94p-7f,  0x1.e74a9cp-9f,  0x1.fea0d2p-11f, 0x1.cfe0c4p-13f,
+      0x1.6e7a92p-15f, 0x1.e87442p-18f, 0x1.ef456ap-21f, 0x1.fa4686p-22f};
+  static constexpr float p1[16] = {
+      0x0p+0f,          -0x1.88547ep-3f,  -0x1.5a6e46p-2f,  -0x1.a94b18p-2f,
+      -0x1.8cf356p-2f,  -0x1.070062p-2f,  -0x1.227954p-3f,  -0x1.0edc88p-4f,
+      -0x1.adb40cp-6f,  -0x1.233dc6p-7f,  -0x1.53125p-9f,   -0x1.52d8a4p-11f,
+      -0x1.240632p-13f, -0x1.a6281cp-16f, -0x1.cf94ecp-19f, -0x1.e4fd48p-20f};
+  static constexpr float p2[16] = {
+      -0x1.81260cp-2f, -0x1.523cdep-2f, -0x1.b6766ap-3f, -0x1.3a759cp-4f,
+      0x1.3960f6p-3f,  0x1.4db3dep-3f,  0x1.efbea8p-4f,  0x1.1f31f2p-4f,
+      0x1.0eab52p-5f,  0x1.a79218p-7f,  0x1.16eb8cp-8f,  0x1.36ab82p-10f,
+      0x1.26f3b2p-12f, 0x1.d20442p-15f, 0x1.16e428p-17f, 0x1.2a8db6p-18f};
+  static constexpr float p3[16] = {
+      0x0p+0f,          0x1.c35caep-4f,   0x1.5d175ap-3f,   0x1.4f9ec4p-3f,
+      0x1.88850cp-5f,   -0x1.7211c8p-6f,  -0x1.92c634p-5f,  -0x1.616a66p-5f,
+      -0x1.afeda2p-6f,  -0x1.993cf4p-7f,  -0x1.39ebb8p-8f,  -0x1.8d6b1p-10f,
+      -0x1.a56fb4p-12f, -0x1.6f8494p-14f, -0x1.e2042ap-17f, -0x1.04d7e8p-17f};
+  static constexpr float p4[16] = {
+      0x1.cb48ap-4f,   0x1.5f0b0ep-4f,  0x1.933192p-6f,  -0x1.0cd69ap-5f,
+      -0x1.0e172ap-4f, -0x1.2e1222p-5f, -0x1.4fc85ap-8f, 0x1.65b3fep-7f,
+      0x1.97d538p-7f,  0x1.086f38p-7f,  0x1.f60efep-9f,  0x1.7697d4p-10f,
+      0x1.c6cecep-12f, 0x1.be69e6p-14f, 0x1.4516fcp-16f, 0x1.3ecbd2p-17f};
+  static constexpr float p5[16] = {
+      0x0p+0f,          -0x1.321aap-5f,   -0x1.961728p-5f,  -0x1.11ac24p-5f,
+      0x1.5954a6p-7f,   0x1.6c161ap-6f,   0x1.019684p-6f,   0x1.3361f4p-8f,
+      -0x1.d3dc98p-10f, -0x1.93f9bcp-9f,  -0x1.12eceap-9f,  -0x1.0094a6p-10f,
+      -0x1.6ef4fep-12f, -0x1.a2f9fep-14f, -0x1.822834p-16f, -0x1.a77474p-18f};
+};
+
+// For a magnitude or NaN, which gives 1.
+template <class F>
+SDX_INLINE F erf_of_magnitude(F magnitude) {
+  using T = ErfTable;
+  const F m = min_raw(magnitude, F(4.0f));
+  const auto interval = bits(fma(m, F(64.0f / 17.0f), F(0x1.8p23f)));
+  const F t = m - lookup(T::point, interval);
+  F p = fma(lookup(T::p5, interval), t, lookup(T::p4, interval));
+  p = fma(p, t, lookup(T::p3, interval));
+  p = fma(p, t, lookup(T::p2, interval));
+  p = fma(p, t, lookup(T::p1, interval));
+  p = fma(p, t, lookup(T::p0, interval));
+  using I = typename F::Int;
+  const auto low = (interval & I(12)) == I(0);  // the first four
+  return fma(select(low, m, t), p, select(low, m, lookup(T::start, interval)));
+}
+
 template <class F>
 SDX_INLINE F erf(F x) {
-  const F magnitude = abs(x);
-  const F s = x * x;
-  const F p = polynomial(s, 0x1.06eba8p-3f, -0x1.812740p-2f, 0x1.ce2d5p-4f, -0x1.b7fe9p-6f,
-                         0x1.542e0ep-8f, -0x1.a50aeap-11f, 0x1.4c33aep-14f);
-  const F small = fma(x, p, x);
-
-  const F bounded = min_raw(magnitude, F(3.95f));
-  const F q = polynomial(bounded, 0x1.65db34p-13f, -0x1.21269ep+0f, -0x1.444b3p-1f, -0x1.bb56acp-4f,
-                         0x1.9b1992p-6f, -0x1.10a92ep-8f, 0x1.c5462ep-12f, -0x1.5ebd1ap-16f);
-  const auto e = exp_parts(q);
-  const F hi = ldexp(e.hi, e.n), lo = ldexp(e.lo, e.n);
-  const F large = F(1.0f) - hi;
-  const F lost = (F(1.0f) - large) - hi;
-  const F rounded = large + (lost - lo);
-  return select(is_nan(x), nan<F>(), select(magnitude < F(0.95f), small, with_sign(rounded, x)));
+  return select(is_nan(x), nan<F>(), with_sign(erf_of_magnitude(abs(x)), x));
 }
 
 }  // namespace sdx::lanes

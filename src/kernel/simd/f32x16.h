@@ -11,7 +11,8 @@
 // converts to a vector of equal lanes. Operators: + - * / and comparisons on floats; + - & | ^ <<
 // >> == < > on integers; & | ~ on masks. Functions: select(m, a, b), any, all, fma, sqrt, floor,
 // ceil, trunc, round_even, ldexp, bits, from_bits, to_f64, to_f32, to_i32, min_raw, max_raw (a < b
-// ? a : b), shift_right_logical, and those below. scalar.h has the same for one lane.
+// ? a : b), shift_right_logical, lookup (the table's element at the low four bits of each lane),
+// and those below. scalar.h has the same for one lane.
 #pragma once
 
 #include "kernel/simd/generic.h"

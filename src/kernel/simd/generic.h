@@ -45,6 +45,10 @@ template <class F>
 SDX_INLINE F abs(F a) {
   return from_bits((bits(a) | sign_bit<F>()) ^ sign_bit<F>());
 }
+template <class F>
+SDX_INLINE F negative_magnitude(F a) {
+  return from_bits(bits(a) | sign_bit<F>());
+}
 // The magnitude of a, which must be positive, with the sign of b.
 template <class F>
 SDX_INLINE F with_sign(F a, F b) {

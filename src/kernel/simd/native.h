@@ -188,6 +188,10 @@ SDX_INLINE F32 floor(F32 a) { return _mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEG
 SDX_INLINE F32 ceil(F32 a) { return _mm512_roundscale_ps(a.v, _MM_FROUND_TO_POS_INF); }
 SDX_INLINE F32 trunc(F32 a) { return _mm512_roundscale_ps(a.v, _MM_FROUND_TO_ZERO); }
 SDX_INLINE F32 ldexp(F32 a, I32 n) { return _mm512_scalef_ps(a.v, to_f32(n).v); }
+SDX_INLINE F32 ldexp(F32 a, F32 n) { return _mm512_scalef_ps(a.v, n.v); }
+SDX_INLINE F32 lookup(const float (&table)[16], I32 index) {
+  return _mm512_permutexvar_ps((__m512i)index.v, _mm512_loadu_ps(table));
+}
 SDX_INLINE Pair<F64> to_f64(F32 a) {
   return {F64(_mm512_cvtps_pd(_mm512_castps512_ps256(a.v))),
           F64(_mm512_cvtps_pd(_mm512_extractf32x8_ps(a.v, 1)))};
@@ -223,6 +227,13 @@ SDX_INLINE F32 floor(F32 a) { return _mm256_round_ps(a.v, _MM_FROUND_TO_NEG_INF)
 SDX_INLINE F32 ceil(F32 a) { return _mm256_round_ps(a.v, _MM_FROUND_TO_POS_INF); }
 SDX_INLINE F32 trunc(F32 a) { return _mm256_round_ps(a.v, _MM_FROUND_TO_ZERO); }
 SDX_INLINE F32 ldexp(F32 a, I32 n) { return soft::ldexp(a, n); }
+SDX_INLINE F32 ldexp(F32 a, F32 n) { return soft::ldexp(a, to_i32(n)); }
+SDX_INLINE F32 lookup(const float (&table)[16], I32 index) {
+  const __m256i i = (__m256i)index.v;
+  const __m256 low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), i);
+  const __m256 high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), i);
+  return _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(i, 28)));
+}
 SDX_INLINE Pair<F64> to_f64(F32 a) {
   return {F64(_mm256_cvtps_pd(_mm256_castps256_ps128(a.v))),
           F64(_mm256_cvtps_pd(_mm256_extractf128_ps(a.v, 1)))};
@@ -292,6 +303,11 @@ SDX_INLINE F32 floor(F32 a) { return soft::floor(a); }
 SDX_INLINE F32 ceil(F32 a) { return soft::ceil(a); }
 SDX_INLINE F32 trunc(F32 a) { return soft::trunc(a); }
 SDX_INLINE F32 ldexp(F32 a, I32 n) { return soft::ldexp(a, n); }
+SDX_INLINE F32 ldexp(F32 a, F32 n) { return soft::ldexp(a, to_i32(n)); }
+SDX_INLINE F32 lookup(const float (&table)[16], I32 index) {
+  const RawI32 i = index.v & 15;
+  return RawF32{table[i[0]], table[i[1]], table[i[2]], table[i[3]]};
+}
 SDX_INLINE I32 load_u16(const uint16_t* p) {
   HalfU16 raw;
   memcpy(&raw, p, 8);

@@ -87,6 +87,11 @@ template <class F, class I>
 SDX_INLINE Pair<F> ldexp(Pair<F> a, Pair<I> n) {
   return {ldexp(a.lo, n.lo), ldexp(a.hi, n.hi)};
 }
+template <class I>
+SDX_INLINE auto lookup(const float (&table)[16], Pair<I> index)
+    -> Pair<decltype(lookup(table, index.lo))> {
+  return {lookup(table, index.lo), lookup(table, index.hi)};
+}
 #define SDX_PAIR_CONVERT(f)                               \
   template <class T>                                      \
   SDX_INLINE auto f(Pair<T> a)->Pair<decltype(f(a.lo))> { \

@@ -119,6 +119,8 @@ SDX_INLINE F32 floor(F32 a) { return soft::floor(a); }
 SDX_INLINE F32 ceil(F32 a) { return soft::ceil(a); }
 SDX_INLINE F32 trunc(F32 a) { return soft::trunc(a); }
 SDX_INLINE F32 ldexp(F32 a, I32 n) { return soft::ldexp(a, n); }
+SDX_INLINE F32 ldexp(F32 a, F32 n) { return soft::ldexp(a, to_i32(n)); }
+SDX_INLINE F32 lookup(const float (&table)[16], I32 index) { return table[index.v & 15]; }
 SDX_INLINE F32 widen_f16(I32 h) { return soft::widen_f16(h); }
 SDX_INLINE I32 narrow_f16(F32 a) { return soft::narrow_f16(a); }
 
