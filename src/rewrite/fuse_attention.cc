@@ -2,7 +2,8 @@
 //
 //   MatMul(g(Softmax(f(MatMul(q, k), operands))), v)   ->   FusedAttention[f, g](q, k, v, operands)
 //
-// f and g are programs of element-wise operations (after fuse_elementwise) or nothing.
+// f and g are programs of element-wise operations (after fuse_elementwise) or nothing. Transposes
+// of q, k, v and the result that leave rows contiguous become part of it.
 #include <algorithm>
 
 #include "kernel/program/program.h"
@@ -47,6 +48,48 @@ bool is_matrix(const Rewriting& r, Outlet outlet) {
   return r.old.fact(outlet).has_rank() && r.old.fact(outlet).rank() >= 2;
 }
 
+using Perm = std::vector<int64_t>;
+
+// The order of axes of a Transpose after which the last axis, or of `either` the last but one, was
+// last before; nothing for another.
+Perm rows_kept(const Node& transpose, bool either) {
+  const Perm perm = transpose.use.ints_or_empty("perm");
+  const auto last = int64_t(perm.size()) - 1;
+  if (last < 1 || *std::min_element(perm.begin(), perm.end()) < 0) return {};
+  return perm.back() == last || (either && perm[size_t(last) - 1] == last) ? perm : Perm{};
+}
+
+// An input of the operation, or what a Transpose turns to make it.
+Outlet absorbed(const Rewriting& r, Outlet wire, const char* name, bool either, AttrMap& attrs,
+                std::vector<const Node*>& stands_for) {
+  const Node* transpose = r.only_from(wire, ops::transpose);
+  if (transpose == nullptr) return r.now(wire);
+  const Perm perm = rows_kept(*transpose, either);
+  if (perm.empty()) return r.now(wire);
+  attrs[name] = perm;
+  stands_for.push_back(transpose);
+  return r.now(transpose->inputs[0]);
+}
+
+// Transpose(FusedAttention(..)) -> FusedAttention[y_perm](..)
+Result<std::optional<std::vector<Outlet>>> output_at(Rewriting& r, uint32_t id) {
+  const auto not_here = [] { return std::optional<std::vector<Outlet>>(); };
+  const Node& transpose = r.old.node(id);
+  if (transpose.use.op != &ops::transpose || r.uses(transpose.inputs[0]) != 1) return not_here();
+  const Node attention = r.made.node(r.now(transpose.inputs[0]).node);
+  const Perm perm = rows_kept(transpose, false);
+  if (attention.kind != Node::Kind::op || attention.use.op != &ops::fused_attention ||
+      attention.use.attrs.contains("y_perm") || perm.empty()) {
+    return not_here();
+  }
+  AttrMap attrs = attention.use.attrs;
+  attrs["y_perm"] = perm;
+  const Node* stands_for[] = {&attention, &transpose};
+  SDX_ASSIGN(std::vector<Outlet> wires,
+             r.add(ops::fused_attention, std::move(attrs), attention.inputs, 1, stands_for));
+  return std::optional(std::move(wires));
+}
+
 Result<std::optional<std::vector<Outlet>>> at(Rewriting& r, uint32_t id) {
   const auto not_here = [] { return std::optional<std::vector<Outlet>>(); };
   const Node& sum = r.old.node(id);
@@ -89,18 +132,22 @@ Result<std::optional<std::vector<Outlet>>> at(Rewriting& r, uint32_t id) {
   stands_for.push_back(product);
   stands_for.push_back(&sum);
 
-  std::vector<Outlet> inputs = {r.now(product->inputs[0]), r.now(product->inputs[1]),
-                                r.now(sum.inputs[1])};
+  AttrMap attrs = {{"scores", scores}, {"weights", weights}};
+  std::vector<const Node*> turns;
+  std::vector<Outlet> inputs = {absorbed(r, product->inputs[0], "q_perm", false, attrs, turns),
+                                absorbed(r, product->inputs[1], "k_perm", true, attrs, turns),
+                                absorbed(r, sum.inputs[1], "v_perm", false, attrs, turns)};
   inputs.insert(inputs.end(), operands.begin(), operands.end());
   std::reverse(stands_for.begin(), stands_for.end());
+  stands_for.insert(stands_for.end(), turns.begin(), turns.end());
   SDX_ASSIGN(std::vector<Outlet> wires,
-             r.add(ops::fused_attention, {{"scores", scores}, {"weights", weights}},
-                   std::move(inputs), 1, stands_for));
+             r.add(ops::fused_attention, std::move(attrs), std::move(inputs), 1, stands_for));
   return std::optional(std::move(wires));
 }
 
 }  // namespace
 
 const Rule fuse_attention{"fuse_attention", at};
+const Rule attention_output{"attention_output", output_at};
 
 }  // namespace sdx::rewrite

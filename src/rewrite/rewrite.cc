@@ -80,7 +80,8 @@ Result<Graph> apply_rules(const Graph& graph, std::span<const Rule> rules) {
 }
 
 Result<Graph> optimize(const Graph& graph) {
-  SDX_ASSIGN(const Graph programs, apply_rules(graph.without_dead(), rules()));
+  SDX_ASSIGN(const Graph ordered, apply_rules(graph.without_dead(), ordering_rules()));
+  SDX_ASSIGN(const Graph programs, apply_rules(ordered, rules()));
   SDX_ASSIGN(const Graph fused, apply_rules(programs, rules_on_programs()));
   SDX_ASSIGN(const Graph made, apply_rules(fused, layout_rules()));
   return blocked_layout(made);

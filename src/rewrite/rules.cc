@@ -2,13 +2,18 @@
 
 namespace sdx::rewrite {
 
+std::span<const Rule> ordering_rules() {
+  static const Rule kRules[] = {turned_axes};
+  return kRules;
+}
+
 std::span<const Rule> rules() {
   static const Rule kRules[] = {replace_nan, transposed_weights, matmul_q4, fuse_elementwise};
   return kRules;
 }
 
 std::span<const Rule> rules_on_programs() {
-  static const Rule kRules[] = {fuse_attention, quantised_elementwise};
+  static const Rule kRules[] = {fuse_attention, attention_output, quantised_elementwise};
   return kRules;
 }
 

@@ -5,6 +5,11 @@
 
 namespace sdx::rewrite {
 
+// A first pass puts next to each other what belongs together.
+extern const Rule turned_axes;
+
+std::span<const Rule> ordering_rules();
+
 extern const Rule replace_nan;
 extern const Rule transposed_weights;
 extern const Rule matmul_q4;
@@ -12,13 +17,14 @@ extern const Rule fuse_elementwise;
 
 std::span<const Rule> rules();
 
-// A second pass, over the programs that the first has made.
+// A further pass, over the programs that the first has made.
 extern const Rule fuse_attention;
+extern const Rule attention_output;
 extern const Rule quantised_elementwise;
 
 std::span<const Rule> rules_on_programs();
 
-// A third pass chooses how images lie in memory.
+// The last pass chooses how images lie in memory.
 extern const Rule channels_last;
 
 std::span<const Rule> layout_rules();

@@ -180,6 +180,64 @@ TEST(FuseAttention, scores_that_are_read_elsewhere_stay) {
   expect_rewrite(same, same);
 }
 
+TEST(FuseAttention, heads_are_read_and_written_between_the_positions) {
+  expect_rewrite(R"(graph "g" {
+      %x = input : f32[1,13,16]
+      %w = input : f32[16,16]
+      %c = f32[] {0.125}
+      %s = i64[4] {1, 13, 2, 8}
+      %m = i64[3] {2, 13, 8}
+      %p = i64[4] {1, 2, 8, 13}
+      %1 = MatMul.13 (%x, %w)
+      %2 = Reshape.14 (%1, %s)
+      %3 = Transpose.13 {perm=[0,2,1,3]} (%2)
+      %4 = Reshape.14 (%x, %s)
+      %5 = Transpose.13 {perm=[0,2,1,3]} (%4)
+      %6 = Reshape.14 (%5, %m)
+      %7 = Transpose.13 {perm=[0,2,1]} (%6)
+      %8 = Reshape.14 (%7, %p)
+      %9 = Mul.14 (%3, %c)
+      %10 = MatMul.13 (%9, %8)
+      %11 = Softmax.13 (%10)
+      %12 = Transpose.13 {perm=[0,2,1,3]} (%4)
+      %13 = MatMul.13 (%11, %12)
+      %14 = Transpose.13 {perm=[0,2,1,3]} (%13)
+      output "y" = %14
+    })",
+                 R"(graph "g" {
+      %x = input : f32[1,13,16]
+      %w = input : f32[16,16]
+      %c = f32[] {0.125}
+      %s = i64[4] {1, 13, 2, 8}
+      %1 = MatMul.13 (%x, %w)
+      %4 = Reshape.14 (%x, %s)
+      %2 = sardonyx::Elementwise.1 {code=["mul 0 1"]} (%1, %c)
+      %3 = Reshape.14 (%2, %s)
+      %13 = sardonyx::FusedAttention.1 {k_perm=[0,2,3,1], q_perm=[0,2,1,3], scores=[], v_perm=[0,2,1,3], weights=[], y_perm=[0,2,1,3]} (%3, %4, %4)
+      output "y" = %13
+    })");
+}
+
+TEST(TurnedAxes, transposes_that_meet_become_one_or_none) {
+  expect_rewrite(R"(graph "g" {
+      %x = input : f32[2,3,4]
+      %1 = Transpose.13 {perm=[1,0,2]} (%x)
+      %2 = Transpose.13 (%1)
+      %3 = Transpose.13 {perm=[0,2,1]} (%x)
+      %4 = Transpose.13 {perm=[0,2,1]} (%3)
+      %5 = Neg.13 (%4)
+      output "y" = %2
+      output "z" = %5
+    })",
+                 R"(graph "g" {
+      %x = input : f32[2,3,4]
+      %2 = Transpose.25 {perm=[2,0,1]} (%x)
+      %5 = Neg.13 (%x)
+      output "y" = %2
+      output "z" = %5
+    })");
+}
+
 TEST(QuantisedElementwise, a_sum_of_dequantised_bytes_is_one_pass_over_bytes) {
   expect_rewrite(R"(graph "g" {
       %x = input : f32[2,40]

@@ -68,6 +68,7 @@ struct Product {
     k.ldc = g.ldc;
     k.c = at(g.c, g.c_type, index * g.c_batch + row * g.ldc + col);
     k.finish = g.finish;
+    k.raw = g.raw;
     const size_t bias = index * g.bias_batch + row * g.finish.bias_row + col * g.finish.bias_col;
     if (g.finish.bias != nullptr) k.finish.bias = g.finish.bias + bias;
     if (g.bias_16 != nullptr) k.bias_16 = at(g.bias_16, g.c_type, bias);

@@ -37,6 +37,7 @@ struct GemmArgs {
   // Bias elements have C's type when that is 16 bits wide: pass them in `bias_16` then, and leave
   // finish.bias null.
   Finish finish;
+  bool raw = false;  // only for C of f32: the bare chains, any NaN as it comes
   const void* bias_16 = nullptr;
   // Only for C of f32. Rows are numbered through the batch: batch index * m + row.
   Epilogue epilogue;

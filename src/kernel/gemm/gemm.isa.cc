@@ -76,6 +76,8 @@ void run_panels(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, s
   }
   t.resume = s.begin != 0;
   alignas(64) float block[kRowBlock * kPanel];
+  Finish finish = g.finish.at(row, 0);
+  const float* bias = finish.bias;
   for (size_t p = first; p < end; ++p) {
     const size_t col = p * kPanel;
     t.cols = least(g.cols - col, kPanel);
@@ -90,10 +92,10 @@ void run_panels(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, s
       t.ahead_step = kLine;
     }
     if (g.c_type == DType::f32) {
-      const Finish finish = g.finish.at(row, col);
+      if (bias != nullptr) finish.bias = bias + col * finish.bias_col;
       t.c = static_cast<float*>(g.c) + row * g.ldc + col;
       t.ldc = g.ldc;
-      t.finish = s.last ? &finish : nullptr;
+      t.finish = s.last && !g.raw ? &finish : nullptr;
       if (t.a_row != 0) {
         tile_block<RowsInPlace>(t, rows);
       } else {

@@ -191,6 +191,11 @@ inline constexpr TileTable kTiles = make_tile_table<RowsOfA>();
 // Up to kRowBlock rows by one panel of B, cut into tiles. `t` describes the block's corner.
 template <template <int> class RowsOfA = PackedRows>
 void tile_block(const TileArgs& t, size_t rows) {
+  // One tile is described by `t` itself: a copy would read back, all at once, what was just written
+  // piece by piece, and wait for it.
+  if (rows <= kTileRows && t.cols <= kTileCols) {
+    return kTiles<RowsOfA>.fn[rows - 1][(t.cols + kLanes - 1) / kLanes - 1](t);
+  }
   for (size_t r = 0; r < rows; r += kTileRows) {
     const size_t height = rows - r < kTileRows ? rows - r : kTileRows;
     for (size_t j = 0; j < t.cols; j += kTileCols) {

@@ -1,7 +1,9 @@
 // FusedAttention: softmax(program(Q * K)) * V by blocks of rows, made by a rewrite from the
-// separate operations: the scores never leave the cache.
+// separate operations: the scores never leave the cache. Q, K, V and the result may lie in memory
+// with their axes in another order, as the products around it write and read them.
 #include <algorithm>
 
+#include "kernel/attention/softmax.h"
 #include "kernel/gemm/gemm.h"
 #include "kernel/math/math.h"
 #include "kernel/program/program.h"
@@ -15,15 +17,48 @@
 namespace sdx::ops {
 namespace {
 
+using Axes = std::vector<size_t>;
+
 struct FusedAttention {
   std::optional<Program> scores;   // on the product Q * K, and the operands that follow V
   std::optional<Program> weights;  // on the softmax's result
+  bool adds_mask = false;          // `scores` adds its operand, and no more
+  std::optional<float> guard;      // `weights` replaces NaN, and does no more
+  // As in Transpose: Q, K and V are turned so before, Y after. Empty: they lie as they are meant.
+  Axes q, k, v, y;
 };
 
 constexpr Version kHistory[] = {
     {1,
-     "(Q: T, K: T, V: T, operand...0: T) -> (Y: T) {scores!: strings, weights!: strings} "
+     "(Q: T, K: T, V: T, operand...0: T) -> (Y: T) {scores!: strings, weights!: strings, "
+     "q_perm: ints, k_perm: ints, v_perm: ints, y_perm: ints} "
      "T in f32 f16 bf16"}};
+
+bool adds_operand(const Program& program, DType type) {
+  const auto& code = program.code();
+  const auto is = [&](size_t i, bool binary, int op) {
+    return code[i].binary == binary && code[i].op == op;
+  };
+  if (program.inputs() != 2 || code.empty() || !is(0, true, int(BinaryOp::add)) ||
+      code[0].a + code[0].b != 1) {
+    return false;
+  }
+  if (type == DType::f32) return code.size() == 1;
+  return type == DType::f16 && code.size() == 2 && is(1, false, int(UnaryOp::round_to_f16)) &&
+         code[1].a == 2;
+}
+
+Result<Axes> read_axes(const Node& node, const char* name) {
+  Axes axes;
+  for (const int64_t axis : node.ints_or_empty(name)) axes.push_back(size_t(axis));
+  std::vector<bool> seen(axes.size());
+  for (const size_t axis : axes) {
+    if (axis >= axes.size() || seen[axis])
+      return fail("SDX-T0211", "{} {} is no order of axes", name, fmt::join(axes, " "));
+    seen[axis] = true;
+  }
+  return axes;
+}
 
 Result<FusedAttention> read(const Node& node, const Facts& in) {
   FusedAttention a;
@@ -36,31 +71,56 @@ Result<FusedAttention> read(const Node& node, const Facts& in) {
   };
   SDX_TRY(program("scores", in.size() - 2, a.scores));
   SDX_TRY(program("weights", 1, a.weights));
+  a.adds_mask = a.scores && adds_operand(*a.scores, in[0].type);
+  if (a.weights && a.weights->code().size() == 1) {
+    const Program::Instruction& only = a.weights->code()[0];
+    if (!only.binary && only.op == int(UnaryOp::replace_nan)) a.guard = only.p;
+  }
+  SDX_ASSIGN(a.q, read_axes(node, "q_perm"));
+  SDX_ASSIGN(a.k, read_axes(node, "k_perm"));
+  SDX_ASSIGN(a.v, read_axes(node, "v_perm"));
+  SDX_ASSIGN(a.y, read_axes(node, "y_perm"));
   return a;
 }
 
+Result<Shape> turned(const Fact& fact, const Axes& axes) {
+  if (!fact.has_rank() || fact.rank() < 2)
+    return fail("SDX-T0310", "expected Q, K and V of rank 2 or more, found {}", fact.text());
+  if (axes.empty()) return *fact.shape;
+  if (axes.size() != fact.rank())
+    return fail("SDX-T0211", "an order of {} axes for {}", axes.size(), fact.text());
+  Shape shape;
+  for (const size_t axis : axes) shape.push_back(fact.dim(axis));
+  return shape;
+}
+
 // The shape of the scores: batch axes of Q and K, rows of Q, columns of K.
-Result<Shape> scores_shape(const Facts& in) {
-  const Shape &q = *in[0].shape, &k = *in[1].shape;
+Result<Shape> scores_shape(const Shape& q, const Shape& k) {
   SDX_ASSIGN(Shape shape, broadcast(Shape(q.begin(), q.end() - 2), Shape(k.begin(), k.end() - 2)));
   shape.push_back(q[q.size() - 2]);
   shape.push_back(k.back());
   return shape;
 }
 
-Result<Facts> infer(const FusedAttention&, const Facts& in) {
-  for (size_t i = 0; i < 3; ++i) {
-    if (!in[i].has_rank() || in[i].rank() < 2)
-      return fail("SDX-T0310", "expected Q, K and V of rank 2 or more, found {}", in[i].text());
-  }
-  SDX_ASSIGN(Shape shape, scores_shape(in));
-  const Shape& v = *in[2].shape;
+Result<Facts> infer(const FusedAttention& a, const Facts& in) {
+  SDX_ASSIGN(const Shape q, turned(in[0], a.q));
+  SDX_ASSIGN(const Shape k, turned(in[1], a.k));
+  SDX_ASSIGN(const Shape v, turned(in[2], a.v));
+  SDX_ASSIGN(Shape shape, scores_shape(q, k));
   SDX_ASSIGN(Shape batch,
              broadcast(Shape(shape.begin(), shape.end() - 2), Shape(v.begin(), v.end() - 2)));
   batch.push_back(shape[shape.size() - 2]);
   batch.push_back(v.back());
-  return Facts{Fact::tensor(in[0].type, std::move(batch))};
+  SDX_ASSIGN(Shape y, turned(Fact::tensor(in[0].type, std::move(batch)), a.y));
+  return Facts{Fact::tensor(in[0].type, std::move(y))};
 }
+
+// Where a batch of matrices lies: steps in elements along the batch axes (0 where it broadcasts),
+// from row to row and from column to column.
+struct Place {
+  std::array<size_t, kMostBatchAxes> batch{};
+  size_t row = 0, column = 0;
+};
 
 // Everything that a run needs to know of the shapes.
 struct Sizes {
@@ -68,7 +128,7 @@ struct Sizes {
   size_t batches = 1, m, n, depth, width;  // scores are m x n, results m x width
   size_t axes;                             // batch axes
   std::array<size_t, kMostAxes> size{};
-  std::array<size_t, kMostAxes> step_q{}, step_k{}, step_v{};
+  Place q, k, v, y;
   // Of each operand, in elements: along the batch axes, then along rows and columns.
   std::array<std::array<size_t, kMostAxes + 2>, Program::kMostInputs> operand{};
 };
@@ -85,38 +145,68 @@ void steps(std::span<const int64_t> dims, size_t inner, size_t axes, size_t* int
 
 using DimsOf = std::span<const int64_t>;
 
-Sizes sizes_of(std::span<const DimsOf> in, DimsOf out) {
+// A tensor as it is meant: sizes and steps of its axes.
+struct Meant {
+  size_t rank;
+  std::array<size_t, kMostBatchAxes + 2> size, step;
+
+  // axes[i] is where axis i lies in memory, or if `inverse`, what lies there.
+  Meant(DimsOf dims, const Axes& axes, bool inverse) : rank(dims.size()) {
+    size_t inner = 1;
+    for (size_t at = rank; at-- > 0; inner *= size_t(dims[at])) {
+      const auto found = std::find(axes.begin(), axes.end(), at);
+      const size_t axis = axes.empty() ? at : inverse ? axes[at] : size_t(found - axes.begin());
+      size[axis] = size_t(dims[at]);
+      step[axis] = inner;
+    }
+  }
+  size_t rows() const { return size[rank - 2]; }
+  size_t columns() const { return size[rank - 1]; }
+  Place place(size_t axes) const {
+    Place p;
+    p.row = step[rank - 2];
+    p.column = step[rank - 1];
+    for (size_t i = 0; i + 2 < rank; ++i) {
+      const size_t axis = rank - 3 - i;
+      p.batch[axes - 1 - i] = size[axis] == 1 ? 0 : step[axis];
+    }
+    return p;
+  }
+};
+
+Sizes sizes_of(const FusedAttention& a, std::span<const DimsOf> in, DimsOf out) {
   Sizes s;
-  const DimsOf q = in[0], k = in[1], v = in[2];
-  s.m = size_t(q[q.size() - 2]);
-  s.depth = size_t(q.back());
-  s.n = size_t(k.back());
-  s.width = size_t(v.back());
+  const Meant q(in[0], a.q, false), k(in[1], a.k, false), v(in[2], a.v, false), y(out, a.y, true);
+  s.m = q.rows();
+  s.depth = q.columns();
+  s.n = k.columns();
+  s.width = v.columns();
   s.axes = out.size() - 2;
   for (size_t i = 0; i < s.axes; ++i) {
-    s.size[i] = size_t(out[i]);
+    s.size[i] = y.size[i];
     s.batches *= s.size[i];
   }
-  steps(q.first(q.size() - 2), s.m * s.depth, s.axes, s.step_q.data());
-  steps(k.first(k.size() - 2), s.depth * s.n, s.axes, s.step_k.data());
-  steps(v.first(v.size() - 2), s.n * s.width, s.axes, s.step_v.data());
+  s.q = q.place(s.axes);
+  s.k = k.place(s.axes);
+  s.v = v.place(s.axes);
+  s.y = y.place(s.axes);
   for (size_t i = 3; i < in.size(); ++i) steps(in[i], 1, s.axes + 2, s.operand[i - 2].data());
   return s;
 }
 
 constexpr size_t kMostInputs = Program::kMostInputs + 2;
 
-Sizes sizes_of(const Args& args) {
+Sizes sizes_of(const FusedAttention& a, const Args& args) {
   std::array<DimsOf, kMostInputs> in;
   for (size_t i = 0; i < args.ins.size(); ++i) in[i] = args.in(i).dims;
-  return sizes_of(std::span(in).first(args.ins.size()), args.out().dims);
+  return sizes_of(a, std::span(in).first(args.ins.size()), args.out().dims);
 }
-Sizes sizes_of(const Call& call) {
+Sizes sizes_of(const FusedAttention& a, const Call& call) {
   std::array<Dims, kMostInputs> dims;
   std::array<DimsOf, kMostInputs> in;
   for (size_t i = 0; i < call.in.size(); ++i) in[i] = dims[i] = call.in[i].dims();
   const Dims out = call.out[0].dims();
-  return sizes_of(std::span(in).first(call.in.size()), out);
+  return sizes_of(a, std::span(in).first(call.in.size()), out);
 }
 
 size_t at(const Sizes& s, const size_t* step, size_t batch) {
@@ -135,14 +225,14 @@ void rows(const FusedAttention& a, Args& args, const Sizes& s) {
   std::vector<T> row(s.n);
   std::vector<float> powers(s.n);
   std::array<float, Program::kMostInputs> element;
-  T* y = args.out().data<T>();
   for (size_t batch = 0; batch < s.batches; ++batch) {
-    const T* k = args.in(1).data<T>() + at(s, s.step_k.data(), batch);
-    const T* v = args.in(2).data<T>() + at(s, s.step_v.data(), batch);
+    const T* k = args.in(1).data<T>() + at(s, s.k.batch.data(), batch);
+    const T* v = args.in(2).data<T>() + at(s, s.v.batch.data(), batch);
     for (size_t i = 0; i < s.m; ++i) {
-      const T* q = args.in(0).data<T>() + at(s, s.step_q.data(), batch) + i * s.depth;
+      const T* q = args.in(0).data<T>() + at(s, s.q.batch.data(), batch) + i * s.q.row;
+      T* y = args.out().data<T>() + at(s, s.y.batch.data(), batch) + i * s.y.row;
       for (size_t j = 0; j < s.n; ++j) {
-        row[j] = dot<T>(s.depth, q, 1, k + j, s.n);
+        row[j] = dot<T>(s.depth, q, s.q.column, k + j * s.k.column, s.k.row);
         if (!a.scores) continue;
         element[0] = load(row[j]);
         for (size_t x = 1; x < a.scores->inputs(); ++x) {
@@ -165,13 +255,14 @@ void rows(const FusedAttention& a, Args& args, const Sizes& s) {
         element[0] = load(row[j]);
         row[j] = store<T>(a.weights->run_scalar(element.data()));
       }
-      for (size_t d = 0; d < s.width; ++d) *y++ = dot<T>(s.n, row.data(), 1, v + d, s.width);
+      for (size_t d = 0; d < s.width; ++d)
+        y[d * s.y.column] = dot<T>(s.n, row.data(), 1, v + d * s.v.column, s.v.row);
     }
   }
 }
 
 Status reference(const FusedAttention& a, Args& args) {
-  const Sizes s = sizes_of(args);
+  const Sizes s = sizes_of(a, args);
   switch (args.out().type) {
     case DType::f32:
       rows<float>(a, args, s);
@@ -207,25 +298,33 @@ size_t aligned(size_t floats) { return (floats + 15) / 16 * 16; }
 GemmArgs scores_gemm(const Sizes& s, const Workspace& w, DType type) {
   GemmArgs g;
   g.m = w.rows;
-  g.n = g.ldb = s.n;
-  g.k = g.lda = s.depth;
+  g.n = s.n;
+  g.k = s.depth;
+  g.lda = s.q.row;
+  g.trans_b = s.k.column != 1;
+  g.ldb = g.trans_b ? s.k.column : s.k.row;
   g.a_type = g.b_type = type;
   g.ldc = w.ld;
+  g.raw = true;  // a NaN makes its row's sum NaN, whatever its bits
   return g;
 }
 GemmArgs values_gemm(const Sizes& s, const Workspace& w, DType type) {
   GemmArgs g;
   g.m = w.rows;
-  g.n = g.ldb = g.ldc = s.width;
+  g.n = s.width;
   g.k = s.n;
   g.lda = w.ld;
+  g.ldb = s.v.row;
+  g.ldc = s.y.row;
   g.b_type = g.c_type = type;
   return g;
 }
 
 Workspace workspace(const FusedAttention& a, const Sizes& s, DType type) {
   Workspace w{};
-  w.rows = std::min(s.m, std::clamp(kBlockFloats / (s.n + 1) / 12 * 12, kLeastRows, kMostRows));
+  const size_t most = std::clamp(kBlockFloats / (s.n + 1) / 12 * 12, kLeastRows, kMostRows);
+  const size_t blocks = std::max<size_t>(1, (s.m + most - 1) / most);
+  w.rows = std::min(s.m, ((s.m + blocks - 1) / blocks + 11) / 12 * 12);
   w.ld = aligned(s.n) + 16;  // rows do not lie whole pages apart
   w.packs = s.m > kLeastRows;
   GemmArgs first = scores_gemm(s, w, type), second = values_gemm(s, w, type);
@@ -243,7 +342,7 @@ Workspace workspace(const FusedAttention& a, const Sizes& s, DType type) {
 }
 
 size_t scratch(const FusedAttention& a, const Call& call) {
-  const Workspace w = workspace(a, sizes_of(call), call.out[0].type);
+  const Workspace w = workspace(a, sizes_of(a, call), call.out[0].type);
   return size_t(call.threads) * w.floats() * sizeof(float);
 }
 
@@ -281,11 +380,34 @@ struct Worker {
     if (type == DType::f16) round_row<F16>(row, halves, s.n, args.isa);
     if (type == DType::bf16) round_row<BF16>(row, halves, s.n, args.isa);
   }
-  void softmax(float* row) const {
-    auto* halves = reinterpret_cast<uint16_t*>(widened);
-    if (type == DType::f32) SDX_PICK(softmax_row, args.isa)(false, row, row, s.n);
-    if (type == DType::f16) softmax_narrow_row<F16>(row, halves, s.n, args.isa);
-    if (type == DType::bf16) softmax_narrow_row<BF16>(row, halves, s.n, args.isa);
+  // A block's scores become weights.
+  void softmax(size_t batch, size_t row, size_t rows) const {
+    SoftmaxRows r{.x = scores, .ld = w.ld, .rows = rows, .n = s.n, .halves = type == DType::f16};
+    if (a.adds_mask) {
+      const auto& step = s.operand[1];
+      r.mask = in(3, at(s, step.data(), batch) + row * step[s.axes]);
+      r.mask_row = step[s.axes];
+      r.mask_col = step[s.axes + 1];
+    }
+    if (a.guard) r.nan = *a.guard;
+    for (size_t i = 0; i < rows && a.scores && !a.adds_mask; ++i) {
+      round(scores + i * w.ld);
+      run_program(batch, row + i, scores + i * w.ld);
+    }
+    if (type == DType::bf16) {
+      for (size_t i = 0; i < rows; ++i) {
+        float* x = scores + i * w.ld;
+        if (!a.scores) round(x);
+        softmax_narrow_row<BF16>(x, reinterpret_cast<uint16_t*>(widened), s.n, args.isa);
+      }
+    } else {
+      SDX_PICK(softmax_rows, args.isa)(r);
+    }
+    // On the gaps between rows too: one call for the block.
+    const uint8_t whole = 1;
+    const float* from = scores;
+    if (a.weights && (!a.guard || type == DType::bf16))
+      a.weights->run(&from, &whole, scores, rows * w.ld, program);
   }
 
   void run_program(size_t batch, size_t i, float* row) const {
@@ -310,34 +432,24 @@ struct Worker {
   // Rows [first, end) of one batch.
   void run(size_t batch, size_t first, size_t end) const {
     GemmArgs product = scores_gemm(s, w, type), sum = values_gemm(s, w, type);
-    product.b = in(1, at(s, s.step_k.data(), batch));
-    sum.b = in(2, at(s, s.step_v.data(), batch));
+    product.b = in(1, at(s, s.k.batch.data(), batch));
+    sum.b = in(2, at(s, s.v.batch.data(), batch));
     if (w.packs) {
-      gemm_pack_b_here(product.b, type, s.n, false, s.depth, s.n, k);
-      gemm_pack_b_here(sum.b, type, s.width, false, s.n, s.width, v);
+      gemm_pack_b_here(product.b, type, product.ldb, product.trans_b, s.depth, s.n, k);
+      gemm_pack_b_here(sum.b, type, sum.ldb, false, s.n, s.width, v);
       product.b_packed = k;
       sum.b_packed = v;
     }
     product.c = scores;
     sum.a = scores;
     product.scratch = sum.scratch = gemm;
-    const size_t q = at(s, s.step_q.data(), batch);
+    const size_t q = at(s, s.q.batch.data(), batch), y = at(s, s.y.batch.data(), batch);
     for (size_t row = first; row < end; row += w.rows) {
       product.m = sum.m = std::min(w.rows, end - row);
-      product.a = in(0, q + row * s.depth);
+      product.a = in(0, q + row * s.q.row);
       gemm_here(product);
-      for (size_t i = 0; i < product.m; ++i) {
-        float* x = scores + i * w.ld;
-        round(x);
-        if (a.scores) run_program(batch, row + i, x);
-        softmax(x);
-      }
-      // On the gaps between rows too: one call for the block.
-      const uint8_t whole = 1;
-      const float* from = scores;
-      if (a.weights) a.weights->run(&from, &whole, scores, product.m * w.ld, program);
-      sum.c =
-          static_cast<std::byte*>(args.out().raw) + ((batch * s.m + row) * s.width) * element_bytes;
+      softmax(batch, row, product.m);
+      sum.c = static_cast<std::byte*>(args.out().raw) + (y + row * s.y.row) * element_bytes;
       gemm_here(sum);
     }
   }
@@ -345,7 +457,7 @@ struct Worker {
 
 // Whole batches where there are enough of them, else parts of their rows.
 Status run(const FusedAttention& a, Args& args) {
-  const Sizes s = sizes_of(args);
+  const Sizes s = sizes_of(a, args);
   if (args.out().count == 0) return ok();
   const Workspace w = workspace(a, s, args.out().type);
   const auto threads = size_t(args.pool->threads());
@@ -364,16 +476,27 @@ Status run(const FusedAttention& a, Args& args) {
   return ok();
 }
 
+// Rows of Q, V and Y are contiguous, and of K rows or columns.
+bool lies_in_rows(const FusedAttention& a) {
+  const auto keeps_last = [](const Axes& axes) {
+    return axes.empty() || axes.back() + 1 == axes.size();
+  };
+  return keeps_last(a.q) && keeps_last(a.v) && keeps_last(a.y) &&
+         (keeps_last(a.k) || a.k[a.k.size() - 2] + 1 == a.k.size());
+}
+
 constexpr Kernel<FusedAttention> kKernels[] = {
     {.name = "attention_blocks",
-     .fits = [](const FusedAttention&,
-                const Call& call) { return call.out[0].rank() <= kMostBatchAxes + 2; },
+     .fits =
+         [](const FusedAttention& a, const Call& call) {
+           return call.out[0].rank() <= kMostBatchAxes + 2 && lies_in_rows(a);
+         },
      .run = run,
      .scratch = scratch},
 };
 
-uint64_t multiply_adds(const FusedAttention&, const Call& call) {
-  const Sizes s = sizes_of(call);
+uint64_t multiply_adds(const FusedAttention& a, const Call& call) {
+  const Sizes s = sizes_of(a, call);
   return uint64_t(s.batches) * s.m * s.n * (s.depth + s.width);
 }
 
@@ -400,6 +523,29 @@ std::vector<Case> cases() {
            .attrs = {{"scores", mask}, {"weights", guard}},
            .inputs = {noise({2, 3, 61, 20}), noise({2, 3, 20, 45}, 2), noise({2, 3, 45, 37}, 3),
                       noise(Dims{}, 4), noise({2, 1, 1, 45}, 5)}},
+          {.name = "axes_in_other_orders",
+           .opset = 1,
+           .attrs = {{"scores", none},
+                     {"weights", none},
+                     {"q_perm", std::vector<int64_t>{0, 2, 1, 3}},
+                     {"k_perm", std::vector<int64_t>{0, 2, 3, 1}},
+                     {"v_perm", std::vector<int64_t>{0, 2, 1, 3}},
+                     {"y_perm", std::vector<int64_t>{0, 2, 1, 3}}},
+           .inputs = {noise({2, 61, 3, 20}), noise({2, 45, 3, 20}, 2), noise({2, 45, 3, 37}, 3)}},
+          {.name = "few_queries_of_turned_keys",
+           .opset = 1,
+           .attrs = {{"scores", none},
+                     {"weights", none},
+                     {"k_perm", std::vector<int64_t>{1, 2, 0}},
+                     {"y_perm", std::vector<int64_t>{1, 0, 2}}},
+           .inputs = {noise({3, 5, 20}), noise({45, 3, 20}, 2), noise({3, 45, 37}, 3)}},
+          {.name = "axes_that_no_kernel_reads",
+           .opset = 1,
+           .attrs = {{"scores", none},
+                     {"weights", none},
+                     {"q_perm", std::vector<int64_t>{1, 0}},
+                     {"y_perm", std::vector<int64_t>{1, 0}}},
+           .inputs = {noise({4, 7}), noise({4, 9}, 2), noise({9, 5}, 3)}},
           {.name = "shared_keys",
            .opset = 1,
            .attrs = {{"scores", none}, {"weights", none}},

@@ -1,0 +1,157 @@
+#include "kernel/attention/softmax.h"
+
+#include "kernel/math/math_isa.h"
+
+namespace sdx::SDX_ISA {
+namespace {
+
+constexpr float kMinusInfinity = -__builtin_inff();
+
+// How a result is kept: as it is, or rounded to float16 (a NaN stays some NaN).
+struct Floats {
+  using Element = float;
+  SDX_INLINE static F32x16 round(F32x16 x) { return x; }
+  SDX_INLINE static F32x16 get(const float* p) { return load(p); }
+};
+struct Halves {
+  using Element = uint16_t;
+  SDX_INLINE static F32x16 round(F32x16 x) {
+    uint16_t h[16];
+    store_f16_raw(h, x);
+    return U16Lanes<F32x16>::halves(h);
+  }
+  SDX_INLINE static F32x16 get(const uint16_t* p) { return U16Lanes<F32x16>::halves(p); }
+};
+
+// Sixteen elements of a mask's row from `column` on; those behind the row's end are whatever.
+template <class Kept>
+SDX_INLINE F32x16 mask_at(const typename Kept::Element* row, size_t step, size_t column, size_t n) {
+  using T = typename Kept::Element;
+  if (step == 1 && n - column >= 16) return Kept::get(row + column);
+  T some[16] = {};
+  for (size_t i = 0; i < 16 && (step == 0 || column + i < n); ++i)
+    some[i] = row[(column + i) * step];
+  return Kept::get(some);
+}
+
+SDX_INLINE float greatest(F32x16 a) {
+#if defined(SDX_ISA_avx512)
+  return _mm512_reduce_max_ps(a.v);
+#else
+  return tree(a, [](float x, float y) { return x > y ? x : y; });
+#endif
+}
+
+// The greatest element of a row that is not NaN, after the mask. Behind its end a row becomes
+// -infinity, up to a whole vector. A NaN needs no care: its power makes the sum NaN.
+template <class Kept>
+SDX_INLINE float enter(const SoftmaxRows& s, size_t row) {
+  float* x = s.x + row * s.ld;
+  const size_t whole = s.n / 16 * 16;
+  if (whole < s.n) {
+    store(x + whole, load_n(x + whole, s.n - whole, kMinusInfinity));
+  }
+  F32x16 most(kMinusInfinity);
+  if (s.mask != nullptr) {
+    const auto* mask = static_cast<const typename Kept::Element*>(s.mask) + row * s.mask_row;
+    for (size_t i = 0; i < s.n; i += 16) {
+      const F32x16 sum =
+          Kept::round(Kept::round(load(x + i)) + mask_at<Kept>(mask, s.mask_col, i, s.n));
+      store(x + i, sum);
+      most = max_raw(sum, most);
+    }
+  } else if (s.halves) {
+    for (size_t i = 0; i < s.n; i += 16) {
+      const F32x16 half = Kept::round(load(x + i));
+      store(x + i, half);
+      most = max_raw(half, most);
+    }
+  } else {
+    for (size_t i = 0; i < s.n; i += 16) most = max_raw(load(x + i), most);
+  }
+  return greatest(most);
+}
+
+// e^x for x <= 0, with the bits of lanes::exp; some NaN for NaN (max_raw gives its second operand
+// then).
+SDX_INLINE F32x16 power(F32x16 x) {
+  const auto e = lanes::exp_parts(max_raw(F32x16(-104.0f), x));
+  return ldexp(e.hi, e.n);
+}
+
+// Powers below this one are divided by an instruction.
+constexpr float kSmall = 0x1p-77f;
+
+struct Sum {
+  float total;
+  bool small;  // a power lies between 0 and kSmall
+};
+
+template <class Kept>
+SDX_INLINE Sum powers(const SoftmaxRows& s, size_t row, float most) {
+  float* x = s.x + row * s.ld;
+  F32x16 total(0.0f);
+  M16 small = F32x16(0.0f) != F32x16(0.0f);
+  for (size_t i = 0; i < s.n; i += 16) {
+    const F32x16 e = Kept::round(power(Kept::round(load(x + i) - F32x16(most))));
+    total = total + e;
+    small = small | ((e < F32x16(kSmall)) & (e > F32x16(0.0f)));
+    store(x + i, e);
+  }
+  return {sum(total), any(small)};
+}
+
+// e / sum. A quotient is rounded right without a division: with y the float nearest to 1 / sum and
+// z what y lacks, q = e y + e z is the quotient but for one unit in its last place, e - q sum is
+// exact, and q + (e - q sum) y rounds as the quotient does (Markstein, 1990). That holds where
+// nothing underflows: sum is at least 1, so e down to kSmall is safe, and 0 gives 0.
+template <class Kept>
+SDX_INLINE void divide(const SoftmaxRows& s, size_t row, Sum sum) {
+  float* x = s.x + row * s.ld;
+  float total = sum.total;
+  if (s.halves) {
+    float lanes[16];
+    store(lanes, Kept::round(F32x16(total)));
+    total = lanes[0];
+  }
+  if (total != total) {
+    for (size_t i = 0; i < s.n; i += 16) store(x + i, F32x16(s.nan));
+    return;
+  }
+  const F32x16 divisor(total);
+#if defined(SDX_ISA_avx512) || defined(SDX_ISA_avx2)
+  if (!sum.small && total < 0x1p24f) {
+    const float inverse = 1.0f / total;
+    const F32x16 y(inverse), z(__builtin_fmaf(-inverse, total, 1.0f) * inverse);
+    const F32x16 minus = lanes::negate(divisor);
+    for (size_t i = 0; i < s.n; i += 16) {
+      const F32x16 e = load(x + i);
+      const F32x16 q = fma(e, y, e * z);
+      store(x + i, Kept::round(fma(fma(q, minus, e), y, q)));
+    }
+    return;
+  }
+#endif
+  for (size_t i = 0; i < s.n; i += 16) store(x + i, Kept::round(load(x + i) / divisor));
+}
+
+// A few rows at a time, so that one row's sum is made while another's powers are.
+template <class Kept>
+void all_rows(const SoftmaxRows& s) {
+  constexpr size_t kTogether = 4;
+  for (size_t first = 0; first < s.rows; first += kTogether) {
+    const size_t end = s.rows - first < kTogether ? s.rows : first + kTogether;
+    float most[kTogether];
+    Sum sums[kTogether];
+    for (size_t row = first; row < end; ++row) most[row - first] = enter<Kept>(s, row);
+    for (size_t row = first; row < end; ++row)
+      sums[row - first] = powers<Kept>(s, row, most[row - first]);
+    for (size_t row = first; row < end; ++row) divide<Kept>(s, row, sums[row - first]);
+  }
+}
+
+}  // namespace
+
+void softmax_rows(const SoftmaxRows& s) { s.halves ? all_rows<Halves>(s) : all_rows<Floats>(s); }
+
+}  // namespace sdx::SDX_ISA

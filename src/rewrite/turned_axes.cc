@@ -1,0 +1,141 @@
+// Transposes that follow each other become one, and a scalar meets what it scales before it turns,
+// where the product that made it can do both.
+//
+//   Transpose[q](Transpose[p](x))             ->   Transpose[p q](x)
+//   Reshape(Transpose[0, 2, 1](Reshape(x)))   ->   Transpose[.., last two exchanged](x)
+//       where the first Reshape joins the leading axes and the second parts them again
+//   f(Transpose(Reshape(y)), scalar)          ->   Transpose(Reshape(f(y, scalar)))
+//       where y is a product, or an element-wise operation, that nobody else reads
+#include <algorithm>
+#include <numeric>
+
+#include "ops/list.h"
+#include "rewrite/rules.h"
+
+namespace sdx::rewrite {
+namespace {
+
+using typed::Node;
+using typed::Outlet;
+using Wires = std::optional<std::vector<Outlet>>;
+using Perm = std::vector<int64_t>;
+
+bool is(const Node& node, const Op& op) {
+  return node.kind == Node::Kind::op && node.use.op == &op;
+}
+
+Perm perm_of(const Node& transpose) {
+  Perm perm = transpose.use.ints_or_empty("perm");
+  if (perm.empty()) {
+    perm.resize(transpose.outputs[0].rank());
+    std::iota(perm.rbegin(), perm.rend(), 0);
+  }
+  for (int64_t& axis : perm) axis += axis < 0 ? int64_t(perm.size()) : 0;
+  return perm;
+}
+
+// The wire turned, in one step with a Transpose that it may come from.
+Result<Outlet> turn(Rewriting& r, Outlet wire, Perm perm, const Node& stands_for) {
+  std::vector<const Node*> nodes = {&stands_for};
+  const Node from = r.made.node(wire.node);
+  if (is(from, ops::transpose)) {
+    const Perm first = perm_of(from);
+    for (int64_t& axis : perm) axis = first[size_t(axis)];
+    nodes.insert(nodes.begin(), &from);
+    wire = from.inputs[0];
+  }
+  if (std::is_sorted(perm.begin(), perm.end())) return wire;
+  SDX_ASSIGN(std::vector<Outlet> wires, r.add(ops::transpose, {{"perm", perm}}, {wire}, 1, nodes));
+  return wires[0];
+}
+
+// x, if a Reshape of this (new) wire to `shape` makes x with its last two axes exchanged.
+std::optional<Outlet> exchanged(const Rewriting& r, Outlet wire, const Fact& result) {
+  const Node& turned = r.made.node(wire.node);
+  if (!is(turned, ops::transpose) || perm_of(turned) != Perm{0, 2, 1}) return std::nullopt;
+  const Node& joined = r.made.node(turned.inputs[0].node);
+  if (!is(joined, ops::reshape)) return std::nullopt;
+  const Fact &x = r.made.fact(joined.inputs[0]), &matrices = joined.outputs[0];
+  if (!x.has_rank() || !result.has_rank() || x.rank() < 2 || result.rank() != x.rank())
+    return std::nullopt;
+  Shape shape = *x.shape;
+  const size_t rank = shape.size();
+  if (matrices.dim(1) != shape[rank - 2] || matrices.dim(2) != shape[rank - 1]) return std::nullopt;
+  std::swap(shape[rank - 2], shape[rank - 1]);
+  return shape == *result.shape ? std::optional(joined.inputs[0]) : std::nullopt;
+}
+
+// The old Transpose or Reshape `move`, on a new wire.
+Result<Outlet> moved(Rewriting& r, const Node& move, Outlet wire) {
+  if (move.use.op == &ops::transpose) return turn(r, wire, perm_of(move), move);
+  if (const auto x = exchanged(r, wire, move.outputs[0])) {
+    Perm perm(move.outputs[0].rank());
+    std::iota(perm.begin(), perm.end(), 0);
+    std::swap(perm[perm.size() - 2], perm[perm.size() - 1]);
+    return turn(r, *x, perm, move);
+  }
+  SDX_ASSIGN(std::vector<Outlet> wires,
+             r.made.add(move.use, {wire, r.now(move.inputs[1])}, move.origin));
+  return wires[0];
+}
+
+// A product that can run programs on its blocks, or an operation that goes into a program.
+bool takes_more(const Node& node) {
+  return node.kind == Node::Kind::op && runs_in_float(node.outputs[0].type) &&
+         (node.op().pointwise != nullptr ||
+          std::any_of(node.op().kernels.begin(), node.op().kernels.end(),
+                      [](const Op::AnyKernel& k) { return k.epilogue != nullptr; }));
+}
+
+Result<Wires> scaled(Rewriting& r, const Node& node) {
+  if (node.op().pointwise == nullptr || node.inputs.size() != 2 ||
+      !runs_in_float(node.outputs[0].type)) {
+    return Wires();
+  }
+  for (const size_t i : {0, 1}) {
+    const Fact& scalar = r.old.fact(node.inputs[1 - i]);
+    if (!scalar.value || scalar.value->count() != 1) continue;
+    std::vector<const Node*> moves;
+    Outlet from = node.inputs[i];
+    while (true) {
+      const Node* move = r.only_from(from, ops::transpose);
+      if (move == nullptr) move = r.only_from(from, ops::reshape);
+      if (move == nullptr) break;
+      moves.push_back(move);
+      from = move->inputs[0];
+    }
+    if (moves.empty() || r.uses(from) != 1 || !takes_more(r.old.node(from.node))) continue;
+    const Fact &x = r.old.fact(node.inputs[i]), &y = r.old.fact(from);
+    if (!x.has_rank() || !y.has_rank() || !node.outputs[0].has_rank() ||
+        *x.shape != *node.outputs[0].shape || scalar.rank() > y.rank()) {
+      continue;
+    }
+    std::vector<Outlet> inputs = {r.now(node.inputs[0]), r.now(node.inputs[1])};
+    inputs[i] = r.now(from);
+    SDX_ASSIGN(std::vector<Outlet> wires, r.made.add(node.use, std::move(inputs), node.origin));
+    while (!moves.empty()) {
+      SDX_ASSIGN(wires[0], moved(r, *moves.back(), wires[0]));
+      moves.pop_back();
+    }
+    return Wires(std::move(wires));
+  }
+  return Wires();
+}
+
+Result<Wires> at(Rewriting& r, uint32_t id) {
+  const Node& node = r.old.node(id);
+  const bool is_transpose = node.use.op == &ops::transpose;
+  if (!is_transpose && node.use.op != &ops::reshape) return scaled(r, node);
+  const Outlet wire = r.now(node.inputs[0]);
+  const bool joins = is_transpose ? is(r.made.node(wire.node), ops::transpose)
+                                  : exchanged(r, wire, node.outputs[0]).has_value();
+  if (!joins || !node.outputs[0].has_rank()) return Wires();
+  SDX_ASSIGN(const Outlet turned, moved(r, node, wire));
+  return Wires({turned});
+}
+
+}  // namespace
+
+const Rule turned_axes{"turned_axes", at};
+
+}  // namespace sdx::rewrite
