@@ -1,25 +1,24 @@
 #include "plan/memory.h"
 
 #include <algorithm>
-#include <numeric>
+#include <map>
 
 namespace sdx::plan {
 
 using typed::Graph;
 using typed::Outlet;
 
-size_t assign_offsets(std::vector<Block>& blocks) {
-  std::vector<size_t> order(blocks.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  // Large blocks first, each at the lowest gap among those placed that live at the same time.
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return blocks[a].bytes > blocks[b].bytes; });
+namespace {
+
+// Gives the blocks offsets one after another, each at the smallest gap that it fits among those
+// placed that live at the same time; returns the total.
+size_t place_in_order(std::vector<Block>& blocks, const std::vector<size_t>& order) {
   std::vector<size_t> placed;
   size_t total = 0;
+  std::vector<std::pair<size_t, size_t>> taken;  // [begin, end)
   for (const size_t i : order) {
     Block& block = blocks[i];
-    if (block.bytes == 0) continue;
-    std::vector<std::pair<size_t, size_t>> taken;  // [begin, end)
+    taken.clear();
     for (const size_t j : placed) {
       if (blocks[j].first <= block.last && block.first <= blocks[j].last) {
         taken.emplace_back(blocks[j].offset, blocks[j].offset + blocks[j].bytes);
@@ -38,6 +37,50 @@ size_t assign_offsets(std::vector<Block>& blocks) {
     total = std::max(total, block.offset + block.bytes);
     placed.push_back(i);
   }
+  return total;
+}
+
+}  // namespace
+
+size_t most_live_bytes(const std::vector<Block>& blocks) {
+  std::map<size_t, std::pair<size_t, size_t>> changes;  // by step: bytes that come and that go
+  for (const Block& block : blocks) {
+    changes[block.first].first += block.bytes;
+    changes[block.last + 1].second += block.bytes;
+  }
+  size_t live = 0, most = 0;
+  for (const auto& [step, change] : changes) {
+    live += change.first - change.second;
+    most = std::max(most, live);
+  }
+  return most;
+}
+
+// Large blocks first is right most of the time. Where it leaves a hole, a block that came late is
+// on top; such blocks are placed first in the next attempt.
+size_t assign_offsets(std::vector<Block>& blocks) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (blocks[i].bytes != 0) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return blocks[a].bytes > blocks[b].bytes; });
+  const size_t least = most_live_bytes(blocks);
+  std::vector<Block> best = blocks;
+  size_t total = place_in_order(best, order);
+  std::vector<Block> attempt = best;
+  size_t height = total;
+  constexpr int kAttempts = 16;
+  for (int i = 0; i < kAttempts && total > least; ++i) {
+    const auto on_top = [&](size_t b) { return attempt[b].offset + attempt[b].bytes == height; };
+    std::stable_partition(order.begin(), order.end(), on_top);
+    height = place_in_order(attempt, order);
+    if (height < total) {
+      total = height;
+      best = attempt;
+    }
+  }
+  blocks = std::move(best);
   return total;
 }
 
@@ -242,13 +285,7 @@ class Placer {
       blocks.push_back({aligned(step.scratch_bytes), s, s});
     }
     plan_.arena_bytes = assign_offsets(blocks);
-    plan_.live_bytes = 0;
-    for (size_t s = 0; s <= end; ++s) {
-      size_t live = 0;
-      for (const Block& block : blocks)
-        live += block.first <= s && s <= block.last ? block.bytes : 0;
-      plan_.live_bytes = std::max(plan_.live_bytes, live);
-    }
+    plan_.live_bytes = most_live_bytes(blocks);
     for (size_t i = 0; i < steps.size(); ++i) steps[i].scratch_offset = blocks[scratch + i].offset;
 
     plan_.places.resize(graph_.size());

@@ -18,5 +18,7 @@ struct Block {
 };
 // Assigns offsets so that blocks alive at the same time do not overlap; returns the total.
 size_t assign_offsets(std::vector<Block>& blocks);
+// The most bytes alive at one step: no assignment needs less.
+size_t most_live_bytes(const std::vector<Block>& blocks);
 
 }  // namespace sdx::plan

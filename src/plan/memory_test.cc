@@ -1,0 +1,60 @@
+#include "plan/memory.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace sdx::plan {
+namespace {
+
+bool overlap(const Block& a, const Block& b) {
+  return a.first <= b.last && b.first <= a.last && a.offset < b.offset + b.bytes &&
+         b.offset < a.offset + a.bytes;
+}
+
+// A chain of steps with a residual: what a network's blocks look like.
+TEST(Memory, a_residual_network_needs_no_more_than_what_lives) {
+  std::vector<Block> blocks;
+  for (size_t i = 0; i < 12; ++i) {
+    const size_t s = 4 * i, side = 96 * 1024, hidden = 4 * side;
+    blocks.push_back({side, s, s + 4});        // the residual, read by the last step
+    blocks.push_back({side, s + 1, s + 2});    // normalised
+    blocks.push_back({hidden, s + 2, s + 3});  // widened
+    blocks.push_back({1024, s + 3, s + 3});    // scratch
+  }
+  EXPECT_EQ(assign_offsets(blocks), most_live_bytes(blocks));
+}
+
+TEST(Memory, blocks_alive_together_never_overlap_and_little_is_wasted) {
+  std::mt19937 random(7);
+  double worst = 1, sum = 0;
+  constexpr int kNetworks = 200;
+  for (int round = 0; round < kNetworks; ++round) {
+    std::vector<Block> blocks;
+    const size_t steps = 5 + random() % 60;
+    for (size_t s = 0; s < steps; ++s) {
+      const size_t bytes = 64 * (1 + random() % 64) * (1 + random() % 16);
+      const size_t life = random() % 4 == 0 ? random() % steps : 1 + random() % 2;
+      blocks.push_back({bytes, s, std::min(steps, s + life)});
+    }
+    const size_t total = assign_offsets(blocks);
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      EXPECT_LE(blocks[i].offset + blocks[i].bytes, total);
+      for (size_t j = 0; j < i; ++j) EXPECT_FALSE(overlap(blocks[i], blocks[j]));
+    }
+    const double waste = double(total) / double(most_live_bytes(blocks));
+    worst = std::max(worst, waste);
+    sum += waste;
+  }
+  EXPECT_LE(sum / kNetworks, 1.04);
+  EXPECT_LE(worst, 1.25);
+}
+
+TEST(Memory, no_blocks_need_no_memory) {
+  std::vector<Block> none, empty{{0, 0, 3}};
+  EXPECT_EQ(assign_offsets(none), 0u);
+  EXPECT_EQ(assign_offsets(empty), 0u);
+}
+
+}  // namespace
+}  // namespace sdx::plan
