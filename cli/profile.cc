@@ -1,9 +1,11 @@
-// sardonyx profile: where the time of a run goes, by node and by operator.
+// sardonyx profile: where the time of a run goes, by node and by operator, and how near that is to
+// what the machine can do.
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "bytes/file.h"
+#include "kernel/peak.h"
 #include "load.h"
 #include "progress.h"
 
@@ -33,21 +35,98 @@ struct Timer : run::Observer {
   }
 };
 
-struct Row {
-  std::string name, op, kernel, shape;
-  double ms = 0;
-  size_t count = 0;
+// What a step has to do at least.
+struct Load {
+  double flops = 0;  // a multiply-add is two
+  double bytes = 0;  // of its inputs and outputs
+  bool integer = false;
+
+  Load& operator+=(const Load& other) {
+    flops += other.flops, bytes += other.bytes, integer |= other.integer;
+    return *this;
+  }
 };
 
-void print_row(const Row& row, double total, const char* first) {
-  std::printf("%9.3f ms %5.1f%% %6zu  %-34s %s\n", row.ms, total > 0 ? 100 * row.ms / total : 0,
-              row.count, row.kernel.c_str(), first);
+struct Row {
+  std::string name, op, kernel, why, shape;
+  double ms = 0;
+  size_t count = 0;
+  Load load;
+};
+
+struct Peaks {
+  double gflops, gbytes;  // of all threads
+};
+
+// The rate in the resource that the step uses the larger part of. Integer products have no peak to
+// compare with: the measured one is that of floats.
+std::string rate(const Row& row, const Peaks& peaks) {
+  if (row.ms <= 0 || row.load.bytes <= 0) return "";
+  const double gflops = row.load.flops / row.ms * 1e-6, gbytes = row.load.bytes / row.ms * 1e-6;
+  if (row.load.flops > 0 && row.load.integer) return fmt::format("{:7.1f} GOP/s       ", gflops);
+  const double compute = 100 * gflops / peaks.gflops, memory = 100 * gbytes / peaks.gbytes;
+  return compute >= memory ? fmt::format("{:7.1f} GFLOP/s {:3.0f}%", gflops, compute)
+                           : fmt::format("{:7.1f} GB/s    {:3.0f}%", gbytes, memory);
+}
+
+void print_row(const Row& row, double total, const Peaks& peaks, const std::string& first) {
+  std::printf("%9.3f ms %5.1f%% %6zu %20s  %-34s %s\n", row.ms,
+              total > 0 ? 100 * row.ms / total : 0, row.count, rate(row, peaks).c_str(),
+              row.kernel.c_str(), first.c_str());
+}
+
+void print_head(const char* title, const char* last) {
+  std::printf("\n%s\n%12s %6s %6s %20s  %-34s %s\n", title, "time", "share", "count",
+              "rate, of peak", "kernel", last);
 }
 
 std::vector<Row> sorted(std::vector<Row> rows) {
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Row& a, const Row& b) { return a.ms > b.ms; });
   return rows;
+}
+
+Load load_of(const plan::Plan& plan, const plan::Step& step) {
+  const typed::Node& node = plan.graph.node(step.node);
+  Load load;
+  Facts in;
+  bool known = true;
+  const auto count = [&](const Fact& fact) {
+    if (!fact.present()) return;
+    known = known && fact.is_concrete() && fact.type != DType::string;
+    if (!known) return;
+    if (const auto elements = element_count(fact.dims())) {
+      load.bytes += static_cast<double>(bytes_for(fact.type, *elements));
+    }
+  };
+  for (const typed::Outlet input : node.inputs) in.push_back(plan.graph.fact(input));
+  for (const Fact& fact : in) count(fact);
+  for (const Fact& fact : node.outputs) count(fact);
+  if (step.fused) {
+    for (const typed::Outlet input : plan.graph.node(step.fused->node).inputs) {
+      if (input.node != step.node) count(plan.graph.fact(input));
+    }
+  }
+  if (!known) return {};
+  if (node.op().multiply_adds != nullptr) {
+    const Call call{in, node.outputs, plan.options.isa, plan.options.threads};
+    load.flops = 2 * static_cast<double>(node.op().multiply_adds(node.resolved.get(), call));
+    load.integer = !in.empty() && (in[0].type == DType::i8 || in[0].type == DType::u8);
+  }
+  return load;
+}
+
+// An operator's kernels are asked in their order; the first that fits is taken.
+std::string why(const plan::Step& step, const Op& op) {
+  if (step.late) return "chosen while running: its shapes depend on data";
+  if (op.kernels.empty()) return "the operator has no other";
+  if (step.kernel == nullptr) return fmt::format("none of {} fits", op.kernels.size());
+  std::string passed;
+  for (const Op::AnyKernel& kernel : op.kernels) {
+    if (&kernel == step.kernel) break;
+    passed += (passed.empty() ? "" : ", ") + std::string(kernel.name);
+  }
+  return passed.empty() ? "the first choice" : passed + " did not fit";
 }
 
 std::vector<Row> rows_of(const plan::Plan& plan) {
@@ -60,8 +139,10 @@ std::vector<Row> rows_of(const plan::Plan& plan) {
                  : step.kernel == nullptr ? "reference"
                                           : std::string(step.kernel->name);
     if (step.fused) row.kernel += " + program";
+    row.why = why(step, node.op());
     row.name = node.use.name.empty() ? fmt::format("%{}", step.node) : node.use.name;
     if (!node.outputs.empty()) row.shape = node.outputs[0].text();
+    row.load = load_of(plan, step);
   }
   return rows;
 }
@@ -103,29 +184,41 @@ Status profile(const Flags& flags) {
   }
   progress.finish();
   std::vector<Row> rows = rows_of(*session.plan());
-  double total = 0;
+  // The fastest of a node's runs: whatever else the machine does only adds to a time.
   for (const Event& event : timer.events) {
-    rows[event.node].ms += event.ms / flags.runs;
-    ++rows[event.node].count;
-    total += event.ms / flags.runs;
+    Row& row = rows[event.node];
+    row.ms = row.count == 0 ? event.ms : std::min(row.ms, event.ms);
+    ++row.count;
   }
-  std::map<std::pair<std::string, std::string>, Row> by_kernel;
+  double total = 0;
+  std::map<std::tuple<std::string, std::string, std::string>, Row> by_kernel;
   for (Row& row : rows) {
     if (row.count == 0) continue;
     row.count /= static_cast<size_t>(flags.runs);
-    Row& sum = by_kernel[{row.op, row.kernel}];
-    sum.op = row.op, sum.kernel = row.kernel, sum.ms += row.ms, sum.count += row.count;
+    row.ms *= static_cast<double>(row.count);
+    total += row.ms;
+    Row& sum = by_kernel[{row.op, row.kernel, row.why}];
+    sum.op = row.op, sum.kernel = row.kernel, sum.why = row.why;
+    sum.ms += row.ms, sum.count += row.count, sum.load += row.load;
   }
   if (!flags.trace.empty()) SDX_TRY(write_trace(flags.trace, rows, timer.events));
 
-  std::printf("%.3f ms in %zu steps, mean of %d runs, %d threads, %s\n\nby operator\n", total,
-              session.plan()->steps.size(), flags.runs, loaded.compiled->pool().threads(),
+  const int threads = loaded.compiled->pool().threads();
+  Pool pool(threads);
+  const double core = peak_gflops(loaded.options.isa);
+  const Peaks peaks{core * threads, peak_gbytes(pool)};
+  std::printf("%.3f ms in %zu steps, each the fastest of %d runs, %d threads, %s\n", total,
+              session.plan()->steps.size(), flags.runs, threads,
               std::string(isa_name(loaded.options.isa)).c_str());
-  std::printf("%12s %6s %6s  %-34s %s\n", "time", "share", "count", "kernel", "operator");
+  std::printf("peak, measured: %.1f GFLOP/s in multiply-adds, %.1f GB/s in copies\n", peaks.gflops,
+              peaks.gbytes);
+  print_head("by operator", "operator, why this kernel");
   std::vector<Row> sums;
   for (auto& [key, row] : by_kernel) sums.push_back(std::move(row));
-  for (const Row& row : sorted(std::move(sums))) print_row(row, total, row.op.c_str());
-  std::printf("\nby node\n%12s %6s %6s  %-34s %s\n", "time", "share", "count", "kernel", "node");
+  for (const Row& row : sorted(std::move(sums))) {
+    print_row(row, total, peaks, fmt::format("{}: {}", row.op, row.why));
+  }
+  print_head("by node", "node");
   rows = sorted(std::move(rows));
   size_t shown = 0;
   for (const Row& row : rows) {
@@ -134,7 +227,7 @@ Status profile(const Flags& flags) {
       std::printf("... --top N shows more\n");
       break;
     }
-    print_row(row, total, fmt::format("{} ({}) {}", row.name, row.op, row.shape).c_str());
+    print_row(row, total, peaks, fmt::format("{} ({}) {}", row.name, row.op, row.shape));
   }
   return ok();
 }
