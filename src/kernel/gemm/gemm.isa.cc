@@ -111,22 +111,25 @@ void run_panels(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, s
   }
 }
 
-// One row against B where it lies: a stripe of eight vectors makes each step along k a long
-// contiguous read. Rows of B are usually pages apart, where no hardware prefetcher follows, hence
-// the prefetch of a row to come.
+// One row against a stripe of eight vectors of B. Where it lies, each step along k is then a long
+// contiguous read; its rows are usually pages apart, where no hardware prefetcher follows, hence
+// the prefetch of a row to come. Packed panels are streams that prefetchers do follow.
+template <bool Packed>
 void run_stripe(const GemmBlock& g, size_t col) {
   constexpr int kVecs = 8;
   constexpr size_t kAhead = 8;
   const float* a = static_cast<const float*>(g.a);
-  const float* b = g.b + col;
+  const float* b = g.b + col / kPanel * g.b_panel;
   Vec acc[kVecs];
   unroll<kVecs>([&](auto v) __attribute__((always_inline)) { acc[v.value] = vec_zero(); });
   for (size_t k = 0; k < g.k; ++k, a += g.a_k, b += g.b_step) {
     const Vec x = vec_set(*a);
     const size_t ahead = g.k - k > kAhead ? kAhead * g.b_step : 0;
     unroll<kVecs>([&](auto v) __attribute__((always_inline)) {
-      __builtin_prefetch(b + ahead + v.value * kLanes);
-      acc[v.value] = vec_fma(x, vec_load(b + v.value * kLanes), acc[v.value]);
+      constexpr size_t kAt = v.value * kLanes, kFrom = kAt / kPanel;
+      const float* at = b + (Packed ? kFrom * g.b_panel + kAt % kPanel : kAt);
+      if constexpr (!Packed) __builtin_prefetch(at + ahead);
+      acc[v.value] = vec_fma(x, vec_load(at), acc[v.value]);
     });
   }
   float* c = static_cast<float*>(g.c) + col;
@@ -148,13 +151,14 @@ void run_stripe(const GemmBlock& g, size_t col) {
 void gemm_block(const GemmBlock& given) {
   GemmBlock g = given;
   constexpr size_t kStripe = 8 * kLanes;
-  if (g.rows == 1 && g.b_panel == kPanel && g.a_type == DType::f32 && g.c_type == DType::f32) {
+  if (g.rows == 1 && g.a_type == DType::f32 && g.c_type == DType::f32) {
+    const auto run = g.b_panel == kPanel ? &run_stripe<false> : &run_stripe<true>;
     const size_t striped = g.cols / kStripe * kStripe;
-    for (size_t col = 0; col < striped; col += kStripe) run_stripe(g, col);
+    for (size_t col = 0; col < striped; col += kStripe) run(g, col);
     if (striped != 0 && g.epilogue.fn != nullptr) {
       g.epilogue.fn(g.epilogue.ctx, static_cast<float*>(g.c), g.ldc, g.row, g.col, 1, striped);
     }
-    g.b += striped;
+    g.b += striped / kPanel * g.b_panel;
     g.c = static_cast<float*>(g.c) + striped;
     g.finish = g.finish.at(0, striped);
     g.col += striped;

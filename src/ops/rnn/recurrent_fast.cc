@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
+#include <vector>
 
+#include "base/slab.h"
 #include "kernel/gemm/gemm.h"
 #include "kernel/rnn/cell.h"
 
@@ -16,24 +19,60 @@ size_t aligned(size_t floats) { return (floats + 15) / 16 * 16; }
 // GRU without linear_before_reset multiplies h by the first two gates of R and r * h by the third.
 bool in_two_steps(const Recurrent& a) { return a.cell == Cell::gru && !a.linear_before_reset; }
 
+// Columns of the packed weights, and so of the products, are ordered as the cells read them: blocks
+// of 16 units, gate after gate within a block, the last block filled up with zeros. A thread that
+// multiplies by the columns of some blocks can then run their cells without waiting for the others.
+size_t blocks_of(size_t hidden) { return (hidden + kCellUnits - 1) / kCellUnits; }
+
+// Threads share pairs of blocks: whole panels of packed weights, however many gates there are.
+constexpr size_t kPair = 2;
+
 // The packed weights of one direction, as offsets in floats.
 struct Weights {
-  size_t input, hidden, gates;
+  size_t input, hidden, gates, columns;
+  size_t first_gates;  // of the product h R^T
   size_t w, r, r_reset, bias, w_bias, r_bias, total;
 
   Weights(const Recurrent& a, size_t input_size, size_t hidden_size)
       : input(input_size), hidden(hidden_size), gates(a.gates()) {
-    const size_t columns = gates * hidden;
+    const size_t units = blocks_of(hidden) * kCellUnits;
+    columns = gates * units;
+    first_gates = in_two_steps(a) ? 2 : gates;
     w = 0;
     r = w + aligned(gemm_packed_b_size(input, columns));
-    r_reset = r + aligned(gemm_packed_b_size(hidden, first_columns(a)));
-    bias = r_reset + (in_two_steps(a) ? aligned(gemm_packed_b_size(hidden, hidden)) : 0);
-    w_bias = bias + aligned(columns);
-    r_bias = w_bias + aligned(columns);
-    total = r_bias + aligned(columns);
+    r_reset = r + aligned(gemm_packed_b_size(hidden, first_gates * units));
+    bias = r_reset + (in_two_steps(a) ? aligned(gemm_packed_b_size(hidden, units)) : 0);
+    w_bias = bias + columns;
+    r_bias = w_bias + columns;
+    total = r_bias + columns;
   }
-  size_t first_columns(const Recurrent& a) const { return (in_two_steps(a) ? 2 : gates) * hidden; }
 };
+
+// Where unit j of gate g stands among `gates`.
+size_t column(size_t gates, size_t g, size_t j) {
+  return (j / kCellUnits * gates + g) * kCellUnits + j % kCellUnits;
+}
+
+// `from` holds rows of k floats, one per unit, gate after gate.
+void pack_gates(const float* from, size_t k, size_t hidden, size_t gates, float* to, Pool& pool) {
+  const size_t blocks = blocks_of(hidden);
+  pool.parallel((blocks + kPair - 1) / kPair, 1, [&](size_t begin, size_t end, int) {
+    std::vector<float> rows(kPair * kCellUnits * gates * k);
+    for (size_t pair = begin; pair < end; ++pair) {
+      const size_t block = pair * kPair, count = std::min(kPair, blocks - block);
+      const size_t unit = block * kCellUnits, units = std::min(hidden - unit, count * kCellUnits);
+      std::fill(rows.begin(), rows.end(), 0.0f);
+      for (size_t g = 0; g < gates; ++g) {
+        for (size_t j = 0; j < units; ++j) {
+          std::memcpy(rows.data() + column(gates, g, j) * k, from + (g * hidden + unit + j) * k,
+                      k * sizeof(float));
+        }
+      }
+      gemm_pack_b_here(rows.data(), DType::f32, k, true, k, count * gates * kCellUnits,
+                       to + unit * gates * k);
+    }
+  });
+}
 
 GemmArgs product(size_t m, size_t n, size_t k, const float* a, const float* packed, float* c) {
   GemmArgs g;
@@ -50,25 +89,26 @@ GemmArgs product(size_t m, size_t n, size_t k, const float* a, const float* pack
 
 // Scratch memory as offsets in floats.
 struct Layout {
-  size_t xw, hr, h, c, z, reset_h, reset, gemm, bytes;
+  size_t xw, hr, h, next_h, c, z, reset_h, reset, gemm, gemm_step, bytes;
 
   Layout(const Recurrent& a, const RecurrentSizes& s, int threads) {
-    const size_t columns = s.gates * s.hidden, state = aligned(s.batch * s.hidden);
+    const size_t units = blocks_of(s.hidden) * kCellUnits, columns = s.gates * units;
+    const size_t state = aligned(s.batch * s.hidden);
     xw = 0;
-    hr = xw + aligned(s.steps * s.batch * columns);
-    h = hr + aligned(s.batch * columns);
-    c = h + state;
+    hr = xw + s.steps * s.batch * columns;
+    h = hr + s.batch * columns;
+    next_h = h + state;
+    c = next_h + state;
     z = c + (a.cell == Cell::lstm ? state : 0);
     reset_h = z + (in_two_steps(a) ? state : 0);
     reset = reset_h + (in_two_steps(a) ? state : 0);
-    gemm = reset + (in_two_steps(a) ? state : 0);
+    gemm = reset + (in_two_steps(a) ? s.batch * units : 0);
     const float packed = 0;
-    const size_t room = std::max(
-        gemm_scratch_bytes(product(s.steps * s.batch, columns, s.input, nullptr, &packed, nullptr),
-                           threads),
-        gemm_scratch_bytes(product(s.batch, columns, s.hidden, nullptr, &packed, nullptr),
-                           threads));
-    bytes = gemm * sizeof(float) + room;
+    const GemmArgs all = product(s.steps * s.batch, columns, s.input, nullptr, &packed, nullptr);
+    const GemmArgs step = product(s.batch, columns, s.hidden, nullptr, &packed, nullptr);
+    gemm_step = aligned(gemm_scratch_bytes(step, 1) / sizeof(float));  // per thread
+    bytes = gemm * sizeof(float) +
+            std::max(gemm_scratch_bytes(all, threads), size_t(threads) * gemm_step * sizeof(float));
   }
 };
 
@@ -96,24 +136,25 @@ bool fits_fast(const Recurrent& a, const Call& call) {
 std::shared_ptr<const void> fast_pack(const Recurrent& a, const Call& call, Pool& pool) {
   const Dims w = call.in[1].dims();
   const Weights at(a, size_t(w[2]), size_t(call.in[2].dims()[2]));
-  const size_t columns = at.gates * at.hidden, first = at.first_columns(a);
-  auto packed = allocate_aligned(at.total * a.directions() * sizeof(float));
+  const size_t rows = at.gates * at.hidden, first_rows = at.first_gates * at.hidden;
+  auto packed = allocate_lasting(at.total * a.directions() * sizeof(float));
   const bool biased = call.in.size() > 3 && call.in[3].present();
   for (size_t d = 0; d < a.directions(); ++d) {
     float* to = static_cast<float*>(packed.get()) + d * at.total;
-    const float* from_w = call.in[1].value->data<float>() + d * columns * at.input;
-    const float* from_r = call.in[2].value->data<float>() + d * columns * at.hidden;
-    gemm_pack_b(from_w, DType::f32, at.input, true, at.input, columns, to + at.w, pool);
-    gemm_pack_b(from_r, DType::f32, at.hidden, true, at.hidden, first, to + at.r, pool);
+    const float* from_w = call.in[1].value->data<float>() + d * rows * at.input;
+    const float* from_r = call.in[2].value->data<float>() + d * rows * at.hidden;
+    pack_gates(from_w, at.input, at.hidden, at.gates, to + at.w, pool);
+    pack_gates(from_r, at.hidden, at.hidden, at.first_gates, to + at.r, pool);
     if (in_two_steps(a)) {
-      gemm_pack_b(from_r + first * at.hidden, DType::f32, at.hidden, true, at.hidden, at.hidden,
-                  to + at.r_reset, pool);
+      pack_gates(from_r + first_rows * at.hidden, at.hidden, at.hidden, 1, to + at.r_reset, pool);
     }
-    for (size_t j = 0; j < columns; ++j) {
-      const float* b = biased ? call.in[3].value->data<float>() + d * 2 * columns : nullptr;
-      to[at.w_bias + j] = b != nullptr ? b[j] : 0.0f;
-      to[at.r_bias + j] = b != nullptr ? b[columns + j] : 0.0f;
-      to[at.bias + j] = to[at.w_bias + j] + to[at.r_bias + j];
+    std::fill(to + at.bias, to + at.total, 0.0f);
+    for (size_t i = 0; biased && i < rows; ++i) {
+      const float* b = call.in[3].value->data<float>() + d * 2 * rows;
+      const size_t j = column(at.gates, i / at.hidden, i % at.hidden);
+      to[at.w_bias + j] = b[i];
+      to[at.r_bias + j] = b[rows + i];
+      to[at.bias + j] = b[i] + b[rows + i];
     }
   }
   return packed;
@@ -139,21 +180,43 @@ Status run_fast(const Recurrent& a, Args& args) {
   const Weights at(a, s.input, s.hidden);
   const Layout room(a, s, pool.threads());
   auto* scratch = reinterpret_cast<float*>(args.scratch.data());
-  float *xw = scratch + room.xw, *hr = scratch + room.hr, *h = scratch + room.h,
-        *c = scratch + room.c;
+  float *xw = scratch + room.xw, *hr = scratch + room.hr, *c = scratch + room.c;
   float *z = scratch + room.z, *reset_h = scratch + room.reset_h, *reset = scratch + room.reset;
-  const size_t columns = s.gates * s.hidden, first = at.first_columns(a),
-               row_bytes = s.hidden * sizeof(float);
+  const size_t blocks = blocks_of(s.hidden), units = blocks * kCellUnits;
+  const size_t row_bytes = s.hidden * sizeof(float);
   const float clip = a.clip.value_or(std::numeric_limits<float>::infinity());
-  const auto multiply = [&](GemmArgs g) {
-    g.scratch = scratch + room.gemm;
-    gemm(g, pool);
+  const auto length = [&](size_t n) {
+    return args.has(4) ? size_t(args.in(4).data<int32_t>()[n]) : s.steps;
+  };
+
+  // Shares the columns of a product with packed weights of some gates between threads; each then
+  // calls then(n, range) for its blocks and every sequence.
+  const size_t pairs = (blocks + kPair - 1) / kPair;
+  const auto multiply = [&](const float* state, const float* weights, size_t gates, float* to,
+                            auto&& then) {
+    const size_t work = kPair * kCellUnits * gates * s.hidden * s.batch;
+    const size_t share = (pairs + size_t(pool.threads()) - 1) / size_t(pool.threads());
+    const size_t grain = std::max(share, 32768 / std::max<size_t>(1, work) + 1);
+    pool.parallel(pairs, grain, [&](size_t begin, size_t end, int thread) {
+      const CellRange range{s.hidden, begin * kPair, std::min(blocks, end * kPair)};
+      const size_t first = range.begin * gates * kCellUnits, last = range.end * gates * kCellUnits;
+      GemmArgs g =
+          product(s.batch, last - first, s.hidden, state, weights + first * s.hidden, to + first);
+      g.ldc = units * gates;
+      g.scratch = scratch + room.gemm + size_t(thread) * room.gemm_step;
+      gemm_here(g);
+      for (size_t n = 0; n < s.batch; ++n) then(n, range);
+    });
   };
 
   for (size_t d = 0; d < s.directions; ++d) {
     const float* weights = static_cast<const float*>(args.packed) + d * at.total;
-    multiply(
-        product(s.steps * s.batch, columns, s.input, args.in(0).data<float>(), weights + at.w, xw));
+    GemmArgs all = product(s.steps * s.batch, at.columns, s.input, args.in(0).data<float>(),
+                           weights + at.w, xw);
+    all.scratch = scratch + room.gemm;
+    gemm(all, pool);
+    // A step reads the state of the one before as a whole while its own grows.
+    float *h = scratch + room.h, *next_h = scratch + room.next_h;
     const auto initial = [&](size_t input, float* state) {
       for (size_t n = 0; n < s.batch; ++n) {
         if (args.has(input)) {
@@ -170,57 +233,64 @@ Status run_fast(const Recurrent& a, Args& args) {
     // numbers.
     if (in_two_steps(a)) std::memset(reset_h, 0, s.batch * row_bytes);
 
-    // Calls f(n, t) for the sequences that are not yet at their end; t is the time that this step
-    // looks at.
-    const auto each_sequence = [&](size_t step, auto&& f) {
-      pool.parallel(s.batch, 4096 / s.hidden + 1, [&](size_t begin, size_t end, int) {
-        for (size_t n = begin; n < end; ++n) {
-          const size_t length = args.has(4) ? size_t(args.in(4).data<int32_t>()[n]) : s.steps;
-          if (step < length) f(n, a.reversed[d] ? length - 1 - step : step);
-        }
-      });
-    };
-    const auto gru = [&](size_t n, size_t t) {
-      return GruCell{s.hidden,
-                     xw + s.x(t, n) / s.input * columns,
-                     hr + n * first,
-                     weights + at.w_bias,
-                     weights + at.bias,
-                     weights + at.r_bias,
-                     clip,
-                     h + n * s.hidden,
-                     reset + n * s.hidden,
-                     z + n * s.hidden,
-                     reset_h + n * s.hidden};
-    };
-    for (size_t step = 0; step < s.steps; ++step) {
-      multiply(product(s.batch, first, s.hidden, h, weights + at.r, hr));
-      if (in_two_steps(a)) {
-        each_sequence(step, [&](size_t n, size_t t) { SDX_PICK(gru_gates, args.isa)(gru(n, t)); });
-        multiply(product(s.batch, s.hidden, s.hidden, reset_h, weights + at.r_reset, reset));
-      }
-      each_sequence(step, [&](size_t n, size_t t) {
-        const float* x = xw + s.x(t, n) / s.input * columns;
-        float* state = h + n * s.hidden;
+    for (size_t step = 0; step < s.steps; ++step, std::swap(h, next_h)) {
+      // The time that this step looks at, in a sequence that is not yet at its end.
+      const auto time = [&](size_t n) { return a.reversed[d] ? length(n) - 1 - step : step; };
+      const auto x = [&](size_t n) { return xw + s.x(time(n), n) / s.input * at.columns; };
+      const auto gru = [&](size_t n, const CellRange& range) {
+        return GruCell{range,
+                       x(n),
+                       hr + n * at.first_gates * units,
+                       weights + at.w_bias,
+                       weights + at.bias,
+                       weights + at.r_bias,
+                       clip,
+                       h + n * s.hidden,
+                       next_h + n * s.hidden,
+                       reset + n * units,
+                       z + n * s.hidden,
+                       reset_h + n * s.hidden};
+      };
+      const auto cell = [&](size_t n, const CellRange& range) {
+        float* next = next_h + n * s.hidden;
         if (a.cell == Cell::lstm) {
           const float* p = args.has(7) ? args.in(7).data<float>() + d * 3 * s.hidden : nullptr;
           SDX_PICK(lstm_cell, args.isa)
-          ({s.hidden, x, hr + n * columns, weights + at.bias, p, a.input_forget, clip,
-            c + n * s.hidden, state});
+          ({range, x(n), hr + n * at.columns, weights + at.bias, p, a.input_forget, clip,
+            c + n * s.hidden, next});
         } else if (a.cell == Cell::gru) {
           (in_two_steps(a) ? SDX_PICK(gru_update, args.isa)
-                           : SDX_PICK(gru_cell, args.isa))(gru(n, t));
+                           : SDX_PICK(gru_cell, args.isa))(gru(n, range));
         } else {
           const bool relu = a.f_g_h[d][0].kind == Kind::relu;
           SDX_PICK(rnn_cell, args.isa)
-          ({s.hidden, x, hr + n * columns, weights + at.bias, relu, clip, state});
+          ({range, x(n), hr + n * at.columns, weights + at.bias, relu, clip, next});
         }
-        if (args.wants(0)) std::memcpy(args.out(0).data<float>() + s.y(t, d, n), state, row_bytes);
-      });
+      };
+      const auto advance = [&](size_t n, const CellRange& range) {
+        const size_t unit = range.begin * kCellUnits;
+        const size_t bytes = (std::min(s.hidden, range.end * kCellUnits) - unit) * sizeof(float);
+        float* next = next_h + n * s.hidden + unit;
+        if (step >= length(n)) {
+          std::memcpy(next, h + n * s.hidden + unit, bytes);
+          return;
+        }
+        cell(n, range);
+        if (args.wants(0)) {
+          std::memcpy(args.out(0).data<float>() + s.y(time(n), d, n) + unit, next, bytes);
+        }
+      };
+      if (in_two_steps(a)) {
+        multiply(h, weights + at.r, at.first_gates, hr, [&](size_t n, const CellRange& range) {
+          if (step < length(n)) SDX_PICK(gru_gates, args.isa)(gru(n, range));
+        });
+        multiply(reset_h, weights + at.r_reset, 1, reset, advance);
+      } else {
+        multiply(h, weights + at.r, at.gates, hr, advance);
+      }
     }
     for (size_t n = 0; n < s.batch; ++n) {
-      const size_t length = args.has(4) ? size_t(args.in(4).data<int32_t>()[n]) : s.steps;
-      for (size_t t = length; args.wants(0) && t < s.steps; ++t) {
+      for (size_t t = length(n); args.wants(0) && t < s.steps; ++t) {
         std::memset(args.out(0).data<float>() + s.y(t, d, n), 0, row_bytes);
       }
       if (args.wants(1))
