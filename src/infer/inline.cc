@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "infer/inferred.h"
 #include "infer/names.h"
+#include "infer/versions.h"
 #include "model/fields.h"
 #include "ops/list.h"
 
@@ -31,40 +33,33 @@ void each_graph(Node& node, Visit&& visit) {
 
 std::string canonical(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
-// Whether two versions of an operator differ in element types at most. Before version 13 of ai.onnx
-// some changed their meaning with the signature kept.
-bool only_widened(const Signature& a, const Signature& b) {
-  const auto formals = [](const std::vector<Formal>& x, const std::vector<Formal>& y) {
-    return std::equal(x.begin(), x.end(), y.begin(), y.end(), [](const Formal& m, const Formal& n) {
-      return m.name == n.name && m.option == n.option && m.homogeneous == n.homogeneous;
-    });
-  };
-  const auto fallback = [](const std::optional<AttrValue>& x, const std::optional<AttrValue>& y) {
-    if (!x || !y) return !x && !y;
-    return std::visit(
-        [&]<class T>(const T& value) {
-          if constexpr (std::is_same_v<T, Fact> || std::is_same_v<T, std::vector<Tensor>>) {
-            return false;
-          } else {
-            const T* other = std::get_if<T>(&*y);
-            return other != nullptr && *other == value;
-          }
-        },
-        *x);
-  };
-  return formals(a.inputs, b.inputs) && formals(a.outputs, b.outputs) &&
-         a.deprecated == b.deprecated &&
-         std::equal(a.attributes.begin(), a.attributes.end(), b.attributes.begin(),
-                    b.attributes.end(), [&](const AttrDecl& m, const AttrDecl& n) {
-                      return m.name == n.name && m.type == n.type && m.required == n.required &&
-                             fallback(m.fallback, n.fallback);
-                    });
+using FactsByName = std::map<std::string, Fact, std::less<>>;
+
+// What is known of the values of a model without functions; nothing if it cannot be typed.
+FactsByName facts_of(const model::Model& model) {
+  Options options;
+  options.bodies = std::make_shared<BodyFacts>();
+  FactsByName facts;
+  const auto known = infer_model(std::make_shared<const model::Model>(model), options);
+  if (!known) return facts;
+  for (const auto& [graph, inner] : options.bodies->graphs)
+    facts.insert(inner.begin(), inner.end());
+  for (const auto& [name, outlet] : known->wires())
+    facts.insert_or_assign(name, known->graph().fact(outlet));
+  return facts;
 }
 
 class Inliner {
  public:
-  Inliner(const model::Model& model, const InlineOptions& options)
-      : model_(model), options_(options), out_(model), opsets_(opsets_of(model.opset_import)) {}
+  // `facts`: with them, operators that are functions are inlined too; what their bodies hold is
+  // left for the next time, when more is known of it.
+  Inliner(const model::Model& model, const InlineOptions& options,
+          const FactsByName* facts = nullptr)
+      : model_(model),
+        options_(options),
+        facts_(facts),
+        out_(model),
+        opsets_(opsets_of(model.opset_import)) {}
 
   Result<model::Model> all() {
     if (out_.graph) collect(*out_.graph);
@@ -89,6 +84,7 @@ class Inliner {
     });
     return std::move(out_);
   }
+  bool expanded() const { return expanded_; }
 
  private:
   using Calls = std::vector<const Function*>;
@@ -141,10 +137,15 @@ class Inliner {
     if (const Function* function = find_function(model_, node)) {
       return call(*function, node, opsets_of(function->opset_import), made, calls);
     }
-    if (options_.operators && version != opsets.end()) {
-      // Bodies of operators are written for every version that has them.
-      const Function* body = operator_body(node, version->second);
-      if (body != nullptr) return call(*body, node, opsets, made, calls);
+    if (facts_ != nullptr && calls.empty() && version != opsets.end()) {
+      const auto fact = [&](const std::string& name) {
+        const auto at = facts_->find(name);
+        return at != facts_->end() ? &at->second : nullptr;
+      };
+      if (const auto body = operator_body({node, version->second, fact})) {
+        expanded_ = true;
+        return call(*body, node, opsets, made, calls);
+      }
     }
     if (version != opsets.end()) SDX_TRY(keep_version(node, version->second));
     if (++count_ > options_.most_nodes) {
@@ -170,14 +171,6 @@ class Inliner {
              canonical(node.domain).empty() ? "ai.onnx" : node.domain);
     error.help = "a model without functions has one version of each operator set";
     return error;
-  }
-  static bool same_meaning(const Node& node, int64_t a, int64_t b) {
-    const Op* op = find_op(node.domain, node.op_type);
-    if (op == nullptr || std::max(a, b) > INT32_MAX) return false;
-    const Signature* first = op->at(static_cast<int>(a));
-    const Signature* second = op->at(static_cast<int>(b));
-    if (first == nullptr || second == nullptr) return false;
-    return first->since == second->since || (std::min(a, b) >= 13 && only_widened(*first, *second));
   }
   Status call(const Function& f, const Node& node, const Opsets& opsets, std::vector<Node>& made,
               const Calls& calls) {
@@ -317,17 +310,27 @@ class Inliner {
 
   const model::Model& model_;
   const InlineOptions& options_;
+  const FactsByName* facts_;
   model::Model out_;
   Opsets opsets_;  // of the model that is made
   std::set<std::string, std::less<>> taken_, used_domains_;
   std::map<std::string, size_t> tried_;
   size_t count_ = 0;
+  bool expanded_ = false;
 };
 
 }  // namespace
 
 Result<model::Model> inline_functions(const model::Model& model, const InlineOptions& options) {
-  return Inliner(model, options).all();
+  SDX_ASSIGN(model::Model plain, Inliner(model, options).all());
+  constexpr int kMostLevels = 16;  // of bodies in bodies
+  for (int level = 0; options.operators && level < kMostLevels; ++level) {
+    const FactsByName facts = facts_of(plain);
+    Inliner inliner(plain, options, &facts);
+    SDX_ASSIGN(plain, inliner.all());
+    if (!inliner.expanded()) break;
+  }
+  return plain;
 }
 
 }  // namespace sdx::infer

@@ -168,9 +168,43 @@ g (float[N] x) => (bool[N] a, float[N] b, float[N] c, float[N] d, float[N] e, fl
 )");
   const model::Model made = expect_same(model, {floats({1, -2, 3, 0, 0.25})}, {.operators = true});
   for (const model::Node& node : made.graph->node) {
-    EXPECT_EQ(operator_body(node, 21), nullptr) << node.op_type;
+    const auto unknown = [](const std::string&) -> const Fact* { return nullptr; };
+    EXPECT_FALSE(operator_body({node, 21, unknown})) << node.op_type;
   }
   EXPECT_GT(made.graph->node.size(), 20u);
+}
+
+TEST(Inline, every_function_of_onnx_has_a_body) { EXPECT_EQ(operators_with_bodies().size(), 46u); }
+
+// The official suite has these in versions before 13 only.
+TEST(Inline, quantising_and_shrinking_are_expanded) {
+  const model::Model model = parsed(R"(
+<ir_version: 10, opset_import: ["" : 21]>
+g (float[N] x) => (uint8[N] y, float scale, uint8 zero, float[N] soft) {
+  y, scale, zero = DynamicQuantizeLinear (x)
+  soft = Shrink <lambd = 1.5, bias = 1.5> (x)
+}
+)");
+  const model::Model made = expect_same(model, {floats({1, -2, 3, 0, 0.25})}, {.operators = true});
+  for (const model::Node& node : made.graph->node) {
+    EXPECT_NE(node.op_type, "DynamicQuantizeLinear");
+    EXPECT_NE(node.op_type, "Shrink");
+    EXPECT_NE(node.op_type, "Clip");  // of the body of a body
+    EXPECT_NE(node.op_type, "CastLike");
+  }
+}
+
+TEST(Inline, a_body_that_needs_to_know_more_leaves_the_operator) {
+  const model::Model model = parsed(R"(
+<ir_version: 10, opset_import: ["" : 21]>
+g (bfloat16[N] x, float[] f) => (bfloat16[N] y, float[] l) <float[2] scale = {1, 2}> {
+  y = Softmax (x)
+  l = LayerNormalization <axis = 1> (f, scale)
+}
+)");
+  const auto made = inline_functions(model, {.operators = true});
+  ASSERT_TRUE(made) << made.error().text();
+  ASSERT_EQ(made->graph->node.size(), 2u);
 }
 
 }  // namespace

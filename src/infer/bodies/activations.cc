@@ -1,28 +1,9 @@
-// Bodies of operators that ONNX defines as functions, in its text syntax. They keep to operators
-// whose meaning, for what is used of them, is the same in every version from 18 on, and to any
-// element type.
-#include <map>
-#include <memory>
-
-#include "infer/inline.h"
-#include "model/text.h"
+// Bodies of activations.
+#include "infer/bodies/bodies.h"
 
 namespace sdx::infer {
-namespace {
 
-constexpr std::string_view kBodies = R"(
-<domain: "", opset_import: ["" : 18]>
-LessOrEqual (A, B) => (C) {
-  less = Less (A, B)
-  equal = Equal (A, B)
-  C = Or (less, equal)
-}
-<domain: "", opset_import: ["" : 18]>
-GreaterOrEqual (A, B) => (C) {
-  greater = Greater (A, B)
-  equal = Equal (A, B)
-  C = Or (greater, equal)
-}
+const std::string_view kActivationBodies = R"(
 <domain: "", opset_import: ["" : 18]>
 Elu <alpha: float = 1.0> (X) => (Y) {
   a = Constant <value_float: float = @alpha> ()
@@ -178,100 +159,16 @@ Shrink <lambd: float = 0.5, bias: float = 0.0> (input) => (output) {
   output = Where (below, raised, upper)
 }
 <domain: "", opset_import: ["" : 18]>
-Softmax <axis: int = -1> (input) => (output) {
-  axis = Constant <value_int: int = @axis> ()
-  first = Constant <value_ints = [0]> ()
-  axes = Unsqueeze (axis, first)
-  largest = ReduceMax (input, axes)
-  shifted = Sub (input, largest)
-  e = Exp (shifted)
-  sum = ReduceSum (e, axes)
-  output = Div (e, sum)
+Relu (X) => (Y) {
+  z = Constant <value_int = 0> ()
+  zero = CastLike (z, X)
+  Y = Max (X, zero)
 }
 <domain: "", opset_import: ["" : 18]>
-LogSoftmax <axis: int = -1> (input) => (output) {
-  axis = Constant <value_int: int = @axis> ()
-  first = Constant <value_ints = [0]> ()
-  axes = Unsqueeze (axis, first)
-  largest = ReduceMax (input, axes)
-  shifted = Sub (input, largest)
-  e = Exp (shifted)
-  sum = ReduceSum (e, axes)
-  log = Log (sum)
-  output = Sub (shifted, log)
-}
-<domain: "", opset_import: ["" : 18]>
-MeanVarianceNormalization <axes: ints = [0, 2, 3]> (X) => (Y) {
-  axes = Constant <value_ints: ints = @axes> ()
-  t = Constant <value_float = 2.0> ()
-  two = CastLike (t, X)
-  s = Constant <value_float = 1e-9> ()
-  small = CastLike (s, X)
-  mean = ReduceMean (X, axes)
-  mean_squared = Pow (mean, two)
-  squares = Pow (X, two)
-  mean_of_squares = ReduceMean (squares, axes)
-  variance = Sub (mean_of_squares, mean_squared)
-  deviation = Sqrt (variance)
-  divisor = Add (deviation, small)
-  centred = Sub (X, mean)
-  Y = Div (centred, divisor)
-}
-<domain: "", opset_import: ["" : 18]>
-ReduceSumSquare <keepdims: int = 1> (data, axes) => (reduced) {
-  squares = Mul (data, data)
-  reduced = ReduceSum <keepdims: int = @keepdims> (squares, axes)
-}
-<domain: "", opset_import: ["" : 18]>
-ReduceL1 <keepdims: int = 1> (data, axes) => (reduced) {
-  sizes = Abs (data)
-  reduced = ReduceSum <keepdims: int = @keepdims> (sizes, axes)
-}
-<domain: "", opset_import: ["" : 18]>
-ReduceL2 <keepdims: int = 1> (data, axes) => (reduced) {
-  squares = Mul (data, data)
-  sum = ReduceSum <keepdims: int = @keepdims> (squares, axes)
-  root = Sqrt (sum)
-  reduced = CastLike (root, data)
-}
-<domain: "", opset_import: ["" : 18]>
-ReduceLogSum <keepdims: int = 1> (data, axes) => (reduced) {
-  sum = ReduceSum <keepdims: int = @keepdims> (data, axes)
-  reduced = Log (sum)
-}
-<domain: "", opset_import: ["" : 18]>
-ReduceLogSumExp <keepdims: int = 1> (data, axes) => (reduced) {
-  e = Exp (data)
-  sum = ReduceSum <keepdims: int = @keepdims> (e, axes)
-  reduced = Log (sum)
+SwiGLU <alpha: float = 1.0> (A, B) => (Y) {
+  gated = Swish <alpha: float = @alpha> (A)
+  Y = Mul (gated, B)
 }
 )";
-
-const std::map<std::string, model::Function, std::less<>>& bodies() {
-  static const auto* const kByName = [] {
-    auto* made = new std::map<std::string, model::Function, std::less<>>;
-    if (auto functions = model::parse_functions(kBodies)) {  // tested to parse
-      for (model::Function& f : *functions) made->emplace(f.name, std::move(f));
-    }
-    return made;
-  }();
-  return *kByName;
-}
-
-}  // namespace
-
-const model::Function* operator_body(const model::Node& node, int64_t opset) {
-  if (opset < 18 || !(node.domain.empty() || node.domain == "ai.onnx")) return nullptr;
-  const auto at = bodies().find(node.op_type);
-  if (at == bodies().end()) return nullptr;
-  for (const model::Attribute& given : node.attribute) {
-    bool taken = false;
-    for (const model::Attribute& known : at->second.attribute_proto) {
-      taken = taken || known.name == given.name;
-    }
-    if (!taken) return nullptr;
-  }
-  return &at->second;
-}
 
 }  // namespace sdx::infer
