@@ -22,30 +22,32 @@ Result<Recurrent> read(const Node& node, const Facts& in) {
 
 // Sizes that leave remainders in vectors and panels. Weights are given as constants and as inputs
 // by the tests.
-Case layer(std::string name, int opset, AttrMap attrs, int64_t directions,
-           bool batch_first = false) {
-  constexpr int64_t kSteps = 3, kBatch = 2, kInput = 5, kHidden = 19;
+Case layer(std::string name, int opset, AttrMap attrs, int64_t directions, bool batch_first = false,
+           int64_t hidden = 19) {
+  constexpr int64_t kSteps = 3, kBatch = 2, kInput = 5;
   const auto f32 = [](Dims dims, uint64_t seed) {
     return noise(DType::f32, std::move(dims), seed);
   };
   const Dims state =
-      batch_first ? Dims{kBatch, directions, kHidden} : Dims{directions, kBatch, kHidden};
-  attrs.emplace("hidden_size", kHidden);
+      batch_first ? Dims{kBatch, directions, hidden} : Dims{directions, kBatch, hidden};
+  attrs.emplace("hidden_size", hidden);
   return {
       .name = std::move(name),
       .opset = opset,
       .attrs = std::move(attrs),
       .inputs = {f32(batch_first ? Dims{kBatch, kSteps, kInput} : Dims{kSteps, kBatch, kInput}, 1),
-                 f32({directions, 4 * kHidden, kInput}, 2),
-                 f32({directions, 4 * kHidden, kHidden}, 3), f32({directions, 8 * kHidden}, 4),
-                 Tensor::of<int32_t>({kBatch}, {3, 2}), f32(state, 5), f32(state, 6),
-                 f32({directions, 3 * kHidden}, 7)},
+                 f32({directions, 4 * hidden, kInput}, 2), f32({directions, 4 * hidden, hidden}, 3),
+                 f32({directions, 8 * hidden}, 4), Tensor::of<int32_t>({kBatch}, {3, 2}),
+                 f32(state, 5), f32(state, 6), f32({directions, 3 * hidden}, 7)},
       .outputs = 3};
 }
 
 std::vector<Case> cases() {
   Case without = layer("without_optional_inputs", 7, {}, 1);
   without.inputs.resize(3);
+  Case from_zeros = layer("zeros_times_an_infinite_weight_are_nan", 7, {}, 1);
+  from_zeros.inputs.resize(3);
+  std::get<Tensor>(from_zeros.inputs[2]).data<float>()[7] = -std::numeric_limits<float>::infinity();
   return {
       {.name = "a_closed_state_stays_zero",
        .opset = 1,
@@ -58,6 +60,8 @@ std::vector<Case> cases() {
       layer("batch_first_in_reverse", 14,
             {{"direction", std::string("reverse")}, {"layout", int64_t{1}}}, 1, true),
       layer("clipped_with_coupled_gates", 14, {{"clip", .25f}, {"input_forget", int64_t{1}}}, 1),
+      layer("units_for_two_threads", 14, {}, 1, false, 165),
+      from_zeros,
       layer("other_activations", 14,
             {{"activations", std::vector<std::string>{"HardSigmoid", "Softsign", "Elu"}}}, 1)};
 }

@@ -1,6 +1,7 @@
 #include "ops/rnn/recurrent_fast.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -31,7 +32,9 @@ constexpr size_t kPair = 2;
 struct Weights {
   size_t input, hidden, gates, columns;
   size_t first_gates;  // of the product h R^T
-  size_t w, r, r_reset, bias, w_bias, r_bias, total;
+  size_t w, r, r_reset, bias, w_bias, r_bias;
+  size_t r_finite;  // 1 if no element of R is infinite or NaN, else 0
+  size_t total;
 
   Weights(const Recurrent& a, size_t input_size, size_t hidden_size)
       : input(input_size), hidden(hidden_size), gates(a.gates()) {
@@ -44,7 +47,8 @@ struct Weights {
     bias = r_reset + (in_two_steps(a) ? aligned(gemm_packed_b_size(hidden, units)) : 0);
     w_bias = bias + columns;
     r_bias = w_bias + columns;
-    total = r_bias + columns;
+    r_finite = r_bias + columns;
+    total = r_finite + aligned(1);
   }
 };
 
@@ -149,6 +153,8 @@ std::shared_ptr<const void> fast_pack(const Recurrent& a, const Call& call, Pool
       pack_gates(from_r + first_rows * at.hidden, at.hidden, at.hidden, 1, to + at.r_reset, pool);
     }
     std::fill(to + at.bias, to + at.total, 0.0f);
+    to[at.r_finite] =
+        std::all_of(from_r, from_r + rows * at.hidden, [](float x) { return std::isfinite(x); });
     for (size_t i = 0; biased && i < rows; ++i) {
       const float* b = call.in[3].value->data<float>() + d * 2 * rows;
       const size_t j = column(at.gates, i / at.hidden, i % at.hidden);
@@ -190,7 +196,7 @@ Status run_fast(const Recurrent& a, Args& args) {
   };
 
   // Shares the columns of a product with packed weights of some gates between threads; each then
-  // calls then(n, range) for its blocks and every sequence.
+  // calls then(n, range) for its blocks and every sequence. A null state gives products of +0.
   const size_t pairs = (blocks + kPair - 1) / kPair;
   const auto multiply = [&](const float* state, const float* weights, size_t gates, float* to,
                             auto&& then) {
@@ -200,11 +206,17 @@ Status run_fast(const Recurrent& a, Args& args) {
     pool.parallel(pairs, grain, [&](size_t begin, size_t end, int thread) {
       const CellRange range{s.hidden, begin * kPair, std::min(blocks, end * kPair)};
       const size_t first = range.begin * gates * kCellUnits, last = range.end * gates * kCellUnits;
-      GemmArgs g =
-          product(s.batch, last - first, s.hidden, state, weights + first * s.hidden, to + first);
-      g.ldc = units * gates;
-      g.scratch = scratch + room.gemm + size_t(thread) * room.gemm_step;
-      gemm_here(g);
+      if (state == nullptr) {
+        for (size_t n = 0; n < s.batch; ++n) {
+          std::fill(to + n * units * gates + first, to + n * units * gates + last, 0.0f);
+        }
+      } else {
+        GemmArgs g =
+            product(s.batch, last - first, s.hidden, state, weights + first * s.hidden, to + first);
+        g.ldc = units * gates;
+        g.scratch = scratch + room.gemm + size_t(thread) * room.gemm_step;
+        gemm_here(g);
+      }
       for (size_t n = 0; n < s.batch; ++n) then(n, range);
     });
   };
@@ -232,6 +244,11 @@ Status run_fast(const Recurrent& a, Args& args) {
     // Sequences that have ended leave their rows of the second product alone; they must still be
     // numbers.
     if (in_two_steps(a)) std::memset(reset_h, 0, s.batch * row_bytes);
+
+    // Sequences mostly begin with a state of zeros: each of its products with finite weights adds a
+    // zero to +0, so that weights need not be read.
+    const bool from_zeros = weights[at.r_finite] != 0 &&
+                            std::all_of(h, h + s.batch * s.hidden, [](float x) { return x == 0; });
 
     for (size_t step = 0; step < s.steps; ++step, std::swap(h, next_h)) {
       // The time that this step looks at, in a sequence that is not yet at its end.
@@ -280,13 +297,14 @@ Status run_fast(const Recurrent& a, Args& args) {
           std::memcpy(args.out(0).data<float>() + s.y(time(n), d, n) + unit, next, bytes);
         }
       };
+      const float* state = step == 0 && from_zeros ? nullptr : h;
       if (in_two_steps(a)) {
-        multiply(h, weights + at.r, at.first_gates, hr, [&](size_t n, const CellRange& range) {
+        multiply(state, weights + at.r, at.first_gates, hr, [&](size_t n, const CellRange& range) {
           if (step < length(n)) SDX_PICK(gru_gates, args.isa)(gru(n, range));
         });
         multiply(reset_h, weights + at.r_reset, 1, reset, advance);
       } else {
-        multiply(h, weights + at.r, at.gates, hr, advance);
+        multiply(state, weights + at.r, at.gates, hr, advance);
       }
     }
     for (size_t n = 0; n < s.batch; ++n) {

@@ -21,18 +21,19 @@ Result<Recurrent> read(const Node& node, const Facts& in) {
 }
 
 std::vector<Case> cases() {
-  const auto layer = [](std::string name, std::string activation, std::string direction) -> Case {
-    constexpr int64_t kSteps = 3, kBatch = 2, kInput = 5, kHidden = 19;
+  const auto layer = [](std::string name, std::string activation, std::string direction,
+                        int64_t hidden = 19) -> Case {
+    constexpr int64_t kSteps = 3, kBatch = 2, kInput = 5;
     const auto f32 = [](Dims dims, uint64_t seed) {
       return noise(DType::f32, std::move(dims), seed);
     };
     return {.name = std::move(name),
             .opset = 7,
-            .attrs = {{"hidden_size", kHidden},
+            .attrs = {{"hidden_size", hidden},
                       {"activations", std::vector<std::string>{activation}},
                       {"direction", std::move(direction)}},
-            .inputs = {f32({kSteps, kBatch, kInput}, 1), f32({1, kHidden, kInput}, 2),
-                       f32({1, kHidden, kHidden}, 3), f32({1, 2 * kHidden}, 4)},
+            .inputs = {f32({kSteps, kBatch, kInput}, 1), f32({1, hidden, kInput}, 2),
+                       f32({1, hidden, hidden}, 3), f32({1, 2 * hidden}, 4)},
             .outputs = 2};
   };
   return {
@@ -43,7 +44,8 @@ std::vector<Case> cases() {
                   Tensor::of<float>({1, 1, 1}, {1})},
        .expected = {Tensor::of<float>({2, 1, 1, 1}, {1, 3})}},
       layer("tanh_forward", "Tanh", "forward"),
-      layer("relu_in_reverse", "Relu", "reverse")};
+      layer("relu_in_reverse", "Relu", "reverse"),
+      layer("units_for_two_threads", "Tanh", "forward", 165)};
 }
 
 constexpr OpOf<Recurrent> kRnn{
