@@ -9,6 +9,7 @@ namespace {
 
 using typed::Graph;
 using typed::GraphBody;
+using typed::Outlet;
 
 // Wires of the same types and ranks whose sizes may be anything. Constants stay what they are.
 Facts of_any_size(Facts facts) {
@@ -39,6 +40,7 @@ class ModelBody final : public PartialBody {
         place_(std::move(place)),
         branch_(branch) {
     if (scope.arguments != nullptr) arguments_ = *scope.arguments;
+    graphs_ = scope.graphs;
   }
   size_t inputs() const override { return graph_.input.size(); }
   size_t outputs() const override { return graph_.output.size(); }
@@ -122,6 +124,7 @@ class ModelBody final : public PartialBody {
     Scope scope;
     scope.opsets = &opsets_;
     scope.arguments = &arguments_;
+    scope.graphs = graphs_;
     scope.path = fmt::format("{}, subgraph \"{}\"", path_, graph_.name);
     scope.calls = calls_;
     return scope;
@@ -138,7 +141,8 @@ class ModelBody final : public PartialBody {
     }
     for (size_t i = 0; i < captured_.size(); ++i) {
       // A captured constant is a constant inside too.
-      scope.wires[captured_[i]] = sink.source(captured_[i], captured[i]);
+      const Outlet source = sink.source(captured_[i], captured[i]);
+      if (!captured_[i].empty()) scope.wires[captured_[i]] = source;
     }
     return walk_graph(model_, graph_, place_, options, sink, scope);
   }
@@ -149,6 +153,7 @@ class ModelBody final : public PartialBody {
   Opsets opsets_;
   Options options_;
   AttrMap arguments_;
+  GraphArguments graphs_;
   std::string path_;
   std::vector<const model::Function*> calls_;
   std::string place_;

@@ -70,6 +70,15 @@ void free_names(const model::Graph& graph, std::vector<std::string>& into) {
   free_names(graph, {}, into);
 }
 
+void referred(const model::Graph& graph, std::vector<std::string>& into) {
+  for (const model::Node& node : graph.node) {
+    for (const model::Attribute& attribute : node.attribute) {
+      if (!attribute.ref_attr_name.empty()) into.push_back(attribute.ref_attr_name);
+      if (attribute.g) referred(*attribute.g, into);
+    }
+  }
+}
+
 std::vector<bool> nodes_between(const std::vector<model::Node>& list, size_t end,
                                 const std::vector<std::string>& independent, const std::string& y,
                                 std::vector<std::string>& given) {

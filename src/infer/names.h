@@ -21,6 +21,9 @@ const model::Function* find_function(const model::Model& model, const model::Nod
 // without repeats.
 void free_names(const model::Graph& graph, std::vector<std::string>& into);
 
+// Names of the function's attributes that nodes of the graph and its subgraphs refer to.
+void referred(const model::Graph& graph, std::vector<std::string>& into);
+
 // Which of the nodes before list[end] make `y` from the `independent` names; the other names that
 // they use, and y if none of them makes it, are appended to `given`.
 std::vector<bool> nodes_between(const std::vector<model::Node>& list, size_t end,

@@ -115,7 +115,11 @@ class Typer {
     use.formal_inputs = inputs.size();
     std::vector<std::string> captured;
     for (const model::Attribute& attribute : node.attribute) {
-      if (attribute.g) free_names(*attribute.g, captured);
+      if (attribute.g) {
+        outer_names(*attribute.g, scope.graphs, captured);
+      } else if (const auto given = argument(attribute, scope)) {
+        for (const std::string& name : given->captured) add_once(given->mark + name, captured);
+      }
     }
     for (const std::string& name : captured) {
       SDX_ASSIGN(const Outlet outlet, wire(name, scope));
@@ -125,6 +129,10 @@ class Typer {
       if (attribute.g) {
         use.attrs.emplace(attribute.name,
                           body_source(*attribute.g, captured, scope, attribute.name));
+        continue;
+      }
+      if (const auto given = argument(attribute, scope)) {
+        use.attrs.emplace(attribute.name, body_source(*given, captured, attribute.name));
         continue;
       }
       SDX_ASSIGN(std::optional<AttrValue> value, attribute_value(attribute, scope.arguments));
@@ -137,6 +145,29 @@ class Typer {
       if (!node.output[i].empty()) scope.wires[node.output[i]] = outputs[i];
     }
     return ok();
+  }
+
+  // The graph that the function around was given for the attribute; null if that is no graph.
+  static std::shared_ptr<const GraphArgument> argument(const model::Attribute& attribute,
+                                                       const Scope& scope) {
+    const auto at = scope.graphs.find(attribute.ref_attr_name);
+    return at != scope.graphs.end() ? at->second : nullptr;
+  }
+  static void add_once(std::string name, std::vector<std::string>& into) {
+    if (std::find(into.begin(), into.end(), name) == into.end()) into.push_back(std::move(name));
+  }
+  // What a graph uses of the wires around it, itself or in graphs that it refers to.
+  static void outer_names(const model::Graph& graph, const GraphArguments& graphs,
+                          std::vector<std::string>& into) {
+    free_names(graph, into);
+    std::vector<std::string> refers;
+    referred(graph, refers);
+    for (const std::string& name : refers) {
+      const auto at = graphs.find(name);
+      if (at == graphs.end()) continue;
+      for (const std::string& captured : at->second->captured)
+        add_once(at->second->mark + captured, into);
+    }
   }
 
   // Gradient: the nodes that make y from xs and zs are typed by themselves and differentiated; what
@@ -242,14 +273,6 @@ class Typer {
                   function.input.size(), inputs.size());
     }
     AttrMap arguments;
-    for (const model::Attribute& attribute : function.attribute_proto) {  // defaults
-      SDX_ASSIGN(std::optional<AttrValue> value, attribute_value(attribute, nullptr));
-      if (value) arguments.insert_or_assign(attribute.name, *std::move(value));
-    }
-    for (const model::Attribute& attribute : node.attribute) {
-      SDX_ASSIGN(std::optional<AttrValue> value, attribute_value(attribute, outer.arguments));
-      if (value) arguments.insert_or_assign(attribute.name, *std::move(value));
-    }
     const Opsets opsets = opsets_of(function.opset_import);
     Scope scope;
     scope.opsets = &opsets;
@@ -257,6 +280,26 @@ class Typer {
     scope.path = fmt::format("{}, function {}", outer.path, function.name);
     scope.calls = outer.calls;
     scope.calls.push_back(&function);
+    const auto take = [&](const model::Attribute& attribute, const Scope& from) -> Status {
+      if (attribute.g) return take_graph(attribute, from, scope);
+      if (const auto given = argument(attribute, from)) {
+        for (const std::string& name : given->captured) {
+          SDX_ASSIGN(scope.wires[given->mark + name], wire(given->mark + name, from));
+        }
+        scope.graphs.insert_or_assign(attribute.name, given);
+        return ok();
+      }
+      SDX_ASSIGN(std::optional<AttrValue> value, attribute_value(attribute, from.arguments));
+      if (value) arguments.insert_or_assign(attribute.name, *std::move(value));
+      return ok();
+    };
+    Scope nothing;  // what a default sees
+    nothing.opsets = &opsets;
+    nothing.path = scope.path;
+    nothing.calls = scope.calls;
+    for (const model::Attribute& attribute : function.attribute_proto)
+      SDX_TRY(take(attribute, nothing));
+    for (const model::Attribute& attribute : node.attribute) SDX_TRY(take(attribute, outer));
     for (size_t i = 0; i < function.input.size(); ++i) {
       scope.wires[function.input[i]] = i < inputs.size() ? inputs[i] : Outlet{};
     }
@@ -270,6 +313,39 @@ class Typer {
       SDX_ASSIGN(outer.wires[node.output[i]], wire(function.output[i], scope));
     }
     return ok();
+  }
+
+  // The graph that a call in scope `from` gives to the function of scope `to`.
+  Status take_graph(const model::Attribute& attribute, const Scope& from, Scope& to) {
+    auto given = std::make_shared<GraphArgument>();
+    given->graph = &*attribute.g;
+    given->mark = fmt::format("@{}{}:", place_, graphs_given_++);
+    given->opsets = *from.opsets;
+    if (from.arguments != nullptr) given->arguments = *from.arguments;
+    given->graphs = from.graphs;
+    given->path = from.path;
+    given->calls = from.calls;
+    outer_names(*attribute.g, from.graphs, given->captured);
+    for (const std::string& name : given->captured) {
+      SDX_ASSIGN(to.wires[given->mark + name], wire(name, from));
+    }
+    to.graphs.insert_or_assign(attribute.name, std::move(given));
+    return ok();
+  }
+
+  std::shared_ptr<const BodySource> body_source(const GraphArgument& given,
+                                                std::vector<std::string> captured,
+                                                const std::string& attribute) {
+    Scope scope;
+    scope.opsets = &given.opsets;
+    scope.arguments = &given.arguments;
+    scope.graphs = given.graphs;
+    scope.path = given.path;
+    scope.calls = given.calls;
+    for (std::string& name : captured) {  // what is not its own it does not see
+      name = name.starts_with(given.mark) ? name.substr(given.mark.size()) : "";
+    }
+    return body_source(*given.graph, std::move(captured), scope, attribute);
   }
 
   std::shared_ptr<const BodySource> body_source(const model::Graph& body,
@@ -286,6 +362,7 @@ class Typer {
   const Options& options_;
   Sink& sink_;
   std::string place_;  // of the subgraph, through the graphs around it
+  size_t graphs_given_ = 0;
 };
 
 }  // namespace

@@ -11,12 +11,29 @@ namespace sdx::infer {
 // The code of a model that a net cannot hold: what stands in a node's place depends on its types.
 inline constexpr std::string_view kForwardsOnly = "SDX-G0015";
 
+struct GraphArgument;
+using GraphArguments = std::map<std::string, std::shared_ptr<const GraphArgument>, std::less<>>;
+
 // Names that are visible at one place, and the opsets that nodes there mean.
 struct Scope {
   Wires wires;
   const Opsets* opsets = nullptr;
   const AttrMap* arguments = nullptr;  // attributes of the function call being inlined
+  GraphArguments graphs;               // those of them that are graphs
   std::string path;                    // "graph \"main\"" and the calls on the way here
+  std::vector<const model::Function*> calls;
+};
+
+// A graph that a function is given. It means what it says where it is written: the function sees
+// the wires that it captures there under names that begin with `mark`.
+struct GraphArgument {
+  const model::Graph* graph = nullptr;
+  std::vector<std::string> captured;
+  std::string mark;
+  Opsets opsets;
+  AttrMap arguments;
+  GraphArguments graphs;
+  std::string path;
   std::vector<const model::Function*> calls;
 };
 
