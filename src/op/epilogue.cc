@@ -55,7 +55,57 @@ std::optional<FusedProgram> FusedProgram::make(Program program, size_t product, 
     }
   }
   fused.program_ = std::move(program);
+  fused.find_opening(inputs.size());
   return fused;
+}
+
+// One value per column may come first, as a bias; one per column or per element may be the other.
+void FusedProgram::find_opening(size_t inputs) {
+  const std::vector<Program::Instruction>& code = program_.code();
+  size_t value = product_;
+  for (size_t i = 0; i < code.size() && opening_.size() < 2; ++i) {
+    if (!code[i].binary || static_cast<BinaryOp>(code[i].op) != BinaryOp::add) break;
+    if (code[i].a == code[i].b || (code[i].a != value && code[i].b != value)) break;
+    const size_t other = code[i].a == value ? code[i].b : code[i].a;
+    if (other >= inputs || other == product_ || !operands_[other].columns) break;
+    const Lead lead = operands_[other].lead;
+    if (lead == Lead::last_axis || (lead == Lead::all && i == 0)) break;
+    opening_.push_back(other);
+    value = inputs + i;
+  }
+  if (opening_.empty() || opening_.size() == code.size()) return;
+  // What follows sees the sum where the product was, and nothing of the steps before.
+  const size_t gone = opening_.size();
+  std::vector<Program::Instruction> rest(code.begin() + std::ptrdiff_t(gone), code.end());
+  for (Program::Instruction& step : rest) {
+    for (uint16_t* operand : {&step.a, &step.b}) {
+      if (operand == &step.b && !step.binary) continue;
+      if (*operand == product_ || (*operand >= inputs && *operand < value)) return opening_.clear();
+      if (*operand == value) {
+        *operand = uint16_t(product_);
+      } else if (*operand > value) {
+        *operand = uint16_t(*operand - gone);
+      }
+    }
+  }
+  rest_ = Program(inputs, std::move(rest));
+}
+
+void EpilogueCall::open_in(Finish& finish) {
+  if (fused == nullptr || fused->opening_.empty() || finish.bias != nullptr ||
+      finish.other != nullptr)
+    return;
+  finish.bias = inputs[fused->opening_[0]].data<float>();
+  finish.bias_row = 0;
+  finish.bias_col = 1;
+  finish.beta = 1;
+  if (fused->opening_.size() > 1) {
+    const size_t other = fused->opening_[1];
+    finish.other_row =
+        fused->operands_[other].lead == FusedProgram::Lead::all ? fused->columns_ : 0;
+    finish.other = inputs[other].data<float>() + first_row * finish.other_row;
+  }
+  opened = true;
 }
 
 const float* EpilogueCall::operand(size_t k, size_t row, size_t col) const {
@@ -105,6 +155,7 @@ void EpilogueCall::block(void* self, float* c, size_t ldc, size_t row, size_t co
                          size_t cols) {
   const EpilogueCall& call = *static_cast<const EpilogueCall*>(self);
   const FusedProgram& fused = *call.fused;
+  const Program& program = *call.program();
   row += call.first_row;
   const size_t inputs = call.inputs.size();
   alignas(64) float memory[(kMostRegisters + Program::kMostInputs + 1) * Program::kTile];
@@ -118,7 +169,7 @@ void EpilogueCall::block(void* self, float* c, size_t ldc, size_t row, size_t co
         in[k] = is_product ? c + r * ldc : call.operand(k, row + r, col);
         stride[k] = is_product || fused.operands_[k].columns ? 1 : 0;
       }
-      fused.program_.run(in.data(), stride.data(), c + r * ldc, cols, memory);
+      program.run(in.data(), stride.data(), c + r * ldc, cols, memory);
     }
     return;
   }
@@ -147,7 +198,7 @@ void EpilogueCall::block(void* self, float* c, size_t ldc, size_t row, size_t co
       }
     }
     float* result = tiles + Program::kMostInputs * Program::kTile;
-    fused.program_.run(in.data(), stride.data(), result, count * cols, memory);
+    program.run(in.data(), stride.data(), result, count * cols, memory);
     for (size_t r = 0; r < count; ++r)
       std::memcpy(c + (first + r) * ldc, result + r * cols, cols * sizeof(float));
   }

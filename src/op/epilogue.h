@@ -34,7 +34,13 @@ class FusedProgram {
     Lead lead = Lead::none;
     bool columns = false;  // has the column axes
   };
+  void find_opening(size_t inputs);
+
   Program program_;
+  // The operands that the first instructions add to the product, one after another, and what
+  // follows them.
+  std::vector<size_t> opening_;
+  std::optional<Program> rest_;
   size_t product_ = 0;
   size_t last_axis_ = 1, columns_ = 1;  // sizes: of the last row axis, and of a row
   std::array<Operand, Program::kMostInputs> operands_;
@@ -46,16 +52,24 @@ struct EpilogueCall {
   const FusedProgram* fused;
   std::span<const View> inputs;  // of the program; the product's own is not read
   size_t first_row = 0;          // of the blocks to come, when a product is made in several calls
+  bool opened = false;           // open_in() took the additions that open the program
 
   // The program as an ending, for kernels that can do without a pass of their own over the block;
   // none if it is not one.
   std::optional<Ending> ending() const;
-  // To give to gemm and conv; none if there is nothing fused.
+  // Leaves the additions that open the program to `finish`, as far as it has room for them;
+  // epilogue() is then for what remains.
+  void open_in(Finish& finish);
+  // To give to gemm and conv; none if there is nothing left to do.
   Epilogue epilogue() {
-    return fused == nullptr ? Epilogue{} : Epilogue{&EpilogueCall::block, this};
+    return fused == nullptr || program() == nullptr ? Epilogue{}
+                                                    : Epilogue{&EpilogueCall::block, this};
   }
 
  private:
+  const Program* program() const {
+    return !opened ? &fused->program_ : fused->rest_ ? &*fused->rest_ : nullptr;
+  }
   static void block(void* self, float* c, size_t ldc, size_t row, size_t col, size_t rows,
                     size_t cols);
   const float* operand(size_t k, size_t row, size_t col) const;

@@ -6,19 +6,22 @@
 
 namespace sdx {
 
-// out = canonical((acc * alpha) + bias * beta); a factor of 1 is no operation, and no bias is no
-// addition.
+// out = canonical(((acc * alpha) + bias * beta) + other); a factor of 1 is no operation, and no
+// bias or other is no addition.
 struct Finish {
   float alpha = 1;
   const float* bias = nullptr;  // bias[row * bias_row + column * bias_col]
   size_t bias_row = 0;
   size_t bias_col = 0;  // 0 or 1
   float beta = 1;
+  const float* other = nullptr;  // other[row * other_row + column]
+  size_t other_row = 0;
 
   // The same, seen from another corner.
   [[gnu::always_inline]] Finish at(size_t row, size_t col) const {
     Finish f = *this;
     if (bias != nullptr) f.bias += row * bias_row + col * bias_col;
+    if (other != nullptr) f.other += row * other_row + col;
     return f;
   }
 };

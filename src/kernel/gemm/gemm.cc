@@ -71,6 +71,9 @@ struct Product {
     k.raw = g.raw;
     const size_t bias = index * g.bias_batch + row * g.finish.bias_row + col * g.finish.bias_col;
     if (g.finish.bias != nullptr) k.finish.bias = g.finish.bias + bias;
+    if (g.finish.other != nullptr) {
+      k.finish.other = g.finish.other + (index * g.m + row) * g.finish.other_row + col;
+    }
     if (g.bias_16 != nullptr) k.bias_16 = at(g.bias_16, g.c_type, bias);
     k.epilogue = g.epilogue;
     k.row = index * g.m + row;

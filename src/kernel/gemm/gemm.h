@@ -2,9 +2,9 @@
 // the block is in cache.
 //
 // The meaning, to the bit (kernel/gemm/reference.h): each element is one chain acc = fma(a[i][k],
-// b[k][j], acc) from +0, k ascending; then * alpha, + beta * bias, each rounded on its own, and NaN
-// made canonical. float16 and bfloat16 operands are widened to float first and the result is
-// rounded to C's type once, at the end.
+// b[k][j], acc) from +0, k ascending; then * alpha, + beta * bias, + other, each rounded on its
+// own, and NaN made canonical. float16 and bfloat16 operands are widened to float first and the
+// result is rounded to C's type once, at the end.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,8 @@ struct GemmArgs {
   DType c_type = DType::f32;
 
   // Bias elements have C's type when that is 16 bits wide: pass them in `bias_16` then, and leave
-  // finish.bias null.
+  // finish.bias null. Rows of finish.other, which is only for C of f32, are numbered through the
+  // batch.
   Finish finish;
   bool raw = false;  // only for C of f32: the bare chains, any NaN as it comes
   const void* bias_16 = nullptr;

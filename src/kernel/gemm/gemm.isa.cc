@@ -77,7 +77,7 @@ void run_panels(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, s
   t.resume = s.begin != 0;
   alignas(64) float block[kRowBlock * kPanel];
   Finish finish = g.finish.at(row, 0);
-  const float* bias = finish.bias;
+  const float *bias = finish.bias, *other = finish.other;
   for (size_t p = first; p < end; ++p) {
     const size_t col = p * kPanel;
     t.cols = least(g.cols - col, kPanel);
@@ -93,6 +93,7 @@ void run_panels(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, s
     }
     if (g.c_type == DType::f32) {
       if (bias != nullptr) finish.bias = bias + col * finish.bias_col;
+      if (other != nullptr) finish.other = other + col;
       t.c = static_cast<float*>(g.c) + row * g.ldc + col;
       t.ldc = g.ldc;
       t.finish = s.last && !g.raw ? &finish : nullptr;
@@ -142,6 +143,7 @@ void run_stripe(const GemmBlock& g, size_t col) {
       if (f.beta != 1) bias = vec_mul(bias, vec_set(f.beta));
       out = vec_add(out, bias);
     }
+    if (f.other != nullptr) out = vec_add(out, vec_load(f.other + v.value * kLanes));
     vec_store(c + v.value * kLanes, vec_canonical(out));
   });
 }

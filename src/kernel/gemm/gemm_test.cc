@@ -105,6 +105,11 @@ void expect_reference_bits(const Shape& s, const std::vector<float>& a, const st
                               trans_a ? g.lda : 1, b.data() + i * g.b_batch, trans_b ? 1 : g.ldb,
                               trans_b ? g.ldb : 1, want.data() + i * g.c_batch, ldc, finish.alpha,
                               finish.bias, finish.bias_row, finish.bias_col, finish.beta});
+    for (size_t r = 0; finish.other != nullptr && r < s.m; ++r) {
+      const float* other = finish.other + (i * s.m + r) * finish.other_row;
+      float* row = want.data() + i * g.c_batch + r * ldc;
+      for (size_t j = 0; j < s.n; ++j) row[j] = reference::canonical(row[j] + other[j]);
+    }
   }
 
   Pool pool(2);
@@ -176,6 +181,24 @@ TEST(Gemm, rounds_alpha_beta_and_bias_one_by_one) {
       }
     }
     expect_reference_bits(s, a, b, true, false, {-1.3f}, false);
+  });
+}
+
+TEST(Gemm, adds_the_other_operand_last) {
+  at_every_isa([] {
+    for (const Shape s : {Shape{29, 51, 17, 3}, Shape{1, 300, 12, 2}, Shape{14, 130, 1100}}) {
+      const auto a = random_floats(s.batch * s.m * s.k, 5),
+                 b = random_floats(s.batch * s.n * s.k, 6);
+      const auto bias = random_floats(s.n, 8, true),
+                 other = random_floats(s.batch * s.m * s.n, 9, true);
+      for (size_t row : {size_t{0}, s.n}) {
+        Finish finish;
+        finish.other = other.data(), finish.other_row = row;
+        expect_reference_bits(s, a, b, false, false, finish, false);
+        finish.bias = bias.data(), finish.bias_col = 1, finish.alpha = 0.7f;
+        expect_reference_bits(s, a, b, false, true, finish, false);
+      }
+    }
   });
 }
 

@@ -151,6 +151,17 @@ void tile(const TileArgs& t) {
         });
       });
     }
+    if (f->other != nullptr) {
+      unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+        const float* other = f->other + r.value * f->other_row;
+        unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+          const bool whole = v.value < Vecs - 1 || last >= kLanes;
+          const Vec x =
+              whole ? vec_load(other + v.value * kLanes) : vec_load(other + v.value * kLanes, last);
+          acc[r.value][v.value] = vec_add(acc[r.value][v.value], x);
+        });
+      });
+    }
     unroll<Rows>([&](auto r) __attribute__((always_inline)) {
       unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
         acc[r.value][v.value] = vec_canonical(acc[r.value][v.value]);

@@ -86,6 +86,7 @@ Status run(const MatMulTransposed&, Args& args) {
   g.c = args.out().raw;
   g.scratch = args.scratch.data();
   EpilogueCall fused{args.fused, args.fused_inputs};
+  fused.open_in(g.finish);
   g.epilogue = fused.epilogue();
   sdx::gemm(g, *args.pool);
   return ok();

@@ -205,6 +205,7 @@ Status run(const Gemm& g, Args& args) {
   }
   call.scratch = args.scratch.data();
   EpilogueCall fused{args.fused, args.fused_inputs};
+  if (!args.has(2)) fused.open_in(call.finish);
   call.epilogue = fused.epilogue();
   sdx::gemm(call, *args.pool);
   return ok();

@@ -131,6 +131,8 @@ Status run(const MatMul&, Args& args) {
   GemmArgs g = gemm_args(s, a.type);
   g.scratch = args.scratch.data();
   EpilogueCall fused{args.fused, args.fused_inputs};
+  fused.open_in(g.finish);
+  const float* other = g.finish.other;
   g.epilogue = fused.epilogue();
   const size_t packed_b = gemm_packed_b_size(s.k, s.n), plain_b = std::max<size_t>(1, s.k * s.n);
   if (args.packed != nullptr) g.b_batch = s.run_b / plain_b * packed_b;
@@ -142,6 +144,7 @@ Status run(const MatMul&, Args& args) {
     if (args.packed != nullptr)
       g.b_packed = static_cast<const float*>(args.packed) + at_b / plain_b * packed_b;
     fused.first_row = batch * s.m;
+    if (other != nullptr) g.finish.other = other + batch * s.m * g.finish.other_row;
     sdx::gemm(g, *args.pool);
   }
   return ok();
