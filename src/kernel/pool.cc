@@ -55,11 +55,7 @@ struct Crew {
   }
   ~Crew() {
     stop = true;
-    {
-      const std::lock_guard lock(mutex);
-      round.fetch_add(1, std::memory_order_release);
-    }
-    wake.notify_all();
+    open_round(kClosed);
     for (std::thread& worker : workers) worker.join();
   }
 
@@ -68,10 +64,13 @@ struct Crew {
   std::vector<std::thread> workers;
   std::mutex mutex;
   std::condition_variable wake;
-  std::atomic<uint64_t> round{0};  // grows by one per loop; workers wait for it
+  // The number of loops so far, which workers wait to see grow, then whether the last one takes no
+  // more of them, then how many are inside. The caller closes a loop once all of it is taken, and
+  // waits only for those inside: a worker that the system keeps from running costs nothing.
+  std::atomic<uint64_t> gate{0};
+  static constexpr uint64_t kRound = uint64_t{1} << 32, kClosed = uint64_t{1} << 31;
   std::atomic<bool> stop{false};
   std::atomic<bool> busy{false};  // one loop at a time; a second caller runs its loop alone
-  std::atomic<int> running{0};
 
   // The loop of this round.
   Fn fn = nullptr;
@@ -88,19 +87,45 @@ struct Crew {
     inside_loop = -1;
   }
 
+  void open_round(uint64_t state) {
+    {
+      const std::lock_guard lock(mutex);
+      const uint64_t round = gate.load(std::memory_order_relaxed) / kRound + 1;
+      gate.store(round * kRound + state, std::memory_order_release);
+    }
+    wake.notify_all();
+  }
+  void close_round() {
+    gate.fetch_or(kClosed, std::memory_order_relaxed);
+    for (int i = 0; gate.load(std::memory_order_acquire) % kClosed != 0; ++i) {
+      i < kSpins ? relax() : std::this_thread::yield();
+    }
+  }
+  // Goes inside, unless the round is closed or over.
+  bool enter(uint64_t round) {
+    uint64_t now = gate.load(std::memory_order_acquire);
+    while (now / kRound == round && (now & kClosed) == 0) {
+      if (gate.compare_exchange_weak(now, now + 1, std::memory_order_acquire)) return true;
+    }
+    return false;
+  }
+  void leave() { gate.fetch_sub(1, std::memory_order_release); }
+
   void serve(int thread) {
     uint64_t seen = 0;
+    const auto round = [&] { return gate.load(std::memory_order_acquire) / kRound; };
     while (true) {
-      for (int i = 0; i < kSpins && round.load(std::memory_order_acquire) == seen; ++i) relax();
-      if (round.load(std::memory_order_acquire) == seen) {
+      for (int i = 0; i < kSpins && round() == seen; ++i) relax();
+      if (round() == seen) {
         std::unique_lock lock(mutex);
-        wake.wait(lock, [&] { return round.load(std::memory_order_acquire) != seen; });
+        wake.wait(lock, [&] { return round() != seen; });
       }
-      seen = round.load(std::memory_order_acquire);
+      seen = round();
       if (stop) return;
+      if (!enter(seen)) continue;
       const IsaScope scope(isa);
       work(thread);
-      running.fetch_sub(1, std::memory_order_release);
+      leave();
     }
   }
 };
@@ -152,14 +177,9 @@ void Pool::run(size_t n, size_t grain, Fn fn, void* body) {
   const size_t even = (n + size_t(s.threads) * 4 - 1) / (size_t(s.threads) * 4);
   s.chunk = std::max(grain, even);
   s.next.store(0, std::memory_order_relaxed);
-  s.running.store(s.threads - 1, std::memory_order_relaxed);
-  {
-    std::lock_guard lock(s.mutex);
-    s.round.fetch_add(1, std::memory_order_release);
-  }
-  s.wake.notify_all();
+  s.open_round(0);
   s.work(0);
-  while (s.running.load(std::memory_order_acquire) != 0) relax();
+  s.close_round();
   s.busy.store(false, std::memory_order_release);
 }
 

@@ -28,6 +28,28 @@ TEST(Pool, covers_every_index_once) {
   }
 }
 
+TEST(Pool, nobody_works_on_a_loop_that_has_returned) {
+  struct Loop {
+    std::atomic<bool> over{false};
+    std::atomic<size_t> done{0};
+  };
+  constexpr size_t kLoops = 3000;
+  std::vector<Loop> loops(kLoops);
+  std::atomic<int> late{0};
+  Pool pool(3);
+  for (size_t i = 0; i < kLoops; ++i) {
+    Loop& loop = loops[i];
+    const size_t n = 2 + i % 5;
+    pool.parallel(n, 1, [&](size_t begin, size_t end, int) {
+      late += loop.over;
+      loop.done += end - begin;
+    });
+    EXPECT_EQ(loop.done, n);
+    loop.over = true;
+  }
+  EXPECT_EQ(late, 0);
+}
+
 TEST(Pool, a_forked_child_gets_workers_of_its_own) {
   Pool pool(3);
   const auto sum = [&] {
