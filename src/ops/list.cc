@@ -66,6 +66,7 @@ static const Op* const kOps[] = {
     &qlinear_conv_last,
     &quantised_elementwise,
     &matmul_transposed,
+    &matmul_integer_to_float,
     &matmul_q4,
     &conv_blocked,
     &to_blocked,

@@ -70,6 +70,7 @@ extern const Op max_pool_last;
 extern const Op qlinear_conv_last;
 extern const Op quantised_elementwise;
 extern const Op matmul_transposed;
+extern const Op matmul_integer_to_float;
 extern const Op matmul_q4;
 extern const Op if_;
 extern const Op loop;

@@ -8,7 +8,8 @@ std::span<const Rule> ordering_rules() {
 }
 
 std::span<const Rule> rules() {
-  static const Rule kRules[] = {replace_nan, transposed_weights, matmul_q4, fuse_elementwise};
+  static const Rule kRules[] = {replace_nan, transposed_weights, matmul_q4, integer_products,
+                                fuse_elementwise};
   return kRules;
 }
 

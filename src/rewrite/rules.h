@@ -13,6 +13,7 @@ std::span<const Rule> ordering_rules();
 extern const Rule replace_nan;
 extern const Rule transposed_weights;
 extern const Rule matmul_q4;
+extern const Rule integer_products;
 extern const Rule fuse_elementwise;
 
 std::span<const Rule> rules();

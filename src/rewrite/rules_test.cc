@@ -238,6 +238,33 @@ TEST(TurnedAxes, transposes_that_meet_become_one_or_none) {
     })");
 }
 
+TEST(IntegerProducts, sums_that_are_floats_next_are_made_so) {
+  expect_rewrite(R"(graph "g" {
+      %x = input : f32[5,40]
+      %s = input : f32[1]
+      %b = input : f32[40]
+      %1, %2, %3 = DynamicQuantizeLinear.11 (%x)
+      %4 = Transpose.13 {perm=[1,0]} (%1)
+      %5 = MatMulInteger.10 (%4, %1, %3, %3)
+      %6 = Cast.13 {to=1} (%5)
+      %7 = Mul.14 (%6, %s)
+      %8 = Add.14 (%7, %b)
+      output "y" = %8
+      output "scale" = %2
+    })",
+                 R"(graph "g" {
+      %x = input : f32[5,40]
+      %s = input : f32[1]
+      %b = input : f32[40]
+      %1, %2, %3 = DynamicQuantizeLinear.11 (%x)
+      %4 = Transpose.13 {perm=[1,0]} (%1)
+      %5 = sardonyx::MatMulIntegerToFloat.1 (%4, %1, %3, %3)
+      %6 = sardonyx::Elementwise.1 {code=["mul 0 1", "add 3 2"]} (%5, %s, %b)
+      output "y" = %6
+      output "scale" = %2
+    })");
+}
+
 TEST(QuantisedElementwise, a_sum_of_dequantised_bytes_is_one_pass_over_bytes) {
   expect_rewrite(R"(graph "g" {
       %x = input : f32[2,40]

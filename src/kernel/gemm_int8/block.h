@@ -50,12 +50,14 @@ struct Int8Block {
   size_t b_zero_step;
   int32_t b_zero_add;
 
-  // Sums go to c, or as bytes to requantize.y where that is not null (b_zero_step is 0 then); both
-  // have rows of ldc.
+  // Sums go to c, as floats to y, or as bytes to requantize.y (b_zero_step is 0 then): to the one
+  // that is not null, with rows of ldc.
   int32_t* c;
+  float* y;
   size_t ldc;
   Requantize requantize;
   EpilogueInt32 epilogue;
+  Epilogue y_epilogue;
   size_t row, col;  // of the corner, for the epilogue
 };
 

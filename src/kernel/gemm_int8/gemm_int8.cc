@@ -52,9 +52,12 @@ Int8Block block(const GemmInt8Args& g, size_t index, const int32_t* b, size_t ro
   k.b_zero = g.b_zero == nullptr ? nullptr : g.b_zero + col * g.b_zero_step;
   k.b_zero_step = g.b_zero_step;
   k.b_zero_add = g.b_signed ? 0 : -128;
-  k.c = g.c + index * g.c_batch + row * g.ldc + col;
+  const size_t corner = index * g.c_batch + row * g.ldc + col;
+  if (g.c != nullptr) k.c = g.c + corner;
+  if (g.y != nullptr) k.y = g.y + corner;
   k.ldc = g.ldc;
   k.epilogue = g.epilogue;
+  k.y_epilogue = g.y_epilogue;
   k.row = index * g.m + row;
   k.col = col;
   return k;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernel/gemm/finish.h"
 #include "kernel/pool.h"
 
 namespace sdx {
@@ -57,6 +58,9 @@ struct GemmInt8Args {
   int32_t* c = nullptr;  // c[i * ldc + j]
   size_t ldc = 0;
   EpilogueInt32 epilogue;  // rows are numbered through the batch
+  // Instead of c: the floats nearest to the sums, and what follows on blocks of them.
+  float* y = nullptr;
+  Epilogue y_epilogue;
 
   size_t batch = 1;
   size_t a_batch = 0, b_batch = 0, c_batch = 0;  // elements between products; 0 shares the operand

@@ -25,11 +25,11 @@ GemmInt8Args gemm_args(const ProductSizes& p) {
   return g;
 }
 
-// The zero points of `lines` rows or columns of one batch as 32-bit integers.
+// The zero points of `lines` rows or columns of one batch as 32-bit integers; one if all share it.
 void spread(const View& zero, size_t lines, size_t batch, int32_t* out) {
-  for (size_t i = 0; i < lines; ++i) {
-    out[i] = zero.present() ? int_at(zero, (batch * lines + i) % zero.count) : 0;
-  }
+  if (!zero.present()) return;
+  for (size_t i = 0; i < (zero.count == 1 ? 1 : lines); ++i)
+    out[i] = int_at(zero, (batch * lines + i) % zero.count);
 }
 
 }  // namespace
@@ -70,13 +70,17 @@ void integer_sums(const IntegerSums& s, const ProductSizes& p, Pool& pool) {
   g.scratch = room + aligned(g.m * 4) + aligned(g.n * 4);
   if (s.a_zero.present()) g.a_zero = a_zero;
   if (s.b_zero.present()) g.b_zero = b_zero;
-  g.a_zero_step = g.b_zero_step = 1;
+  g.a_zero_step = s.a_zero.count == 1 ? 0 : 1;
+  g.b_zero_step = s.b_zero.count == 1 ? 0 : 1;
+  if (s.fused != nullptr) g.y_epilogue = s.fused->epilogue();
   const size_t products = tall(p) ? 1 : p.batches;
   for (size_t i = 0; i < products; ++i) {
     const size_t in_a = p.batch_of(p.a, i), in_b = p.batch_of(p.b, i);
     g.a = s.a.data<uint8_t>() + in_a * p.m * p.k;
     g.b = s.b.raw != nullptr ? s.b.data<uint8_t>() + in_b * p.k * p.n : nullptr;
-    g.c = s.sums + i * p.m * p.n;
+    if (s.sums != nullptr) g.c = s.sums + i * p.m * p.n;
+    if (s.floats != nullptr) g.y = s.floats + i * p.m * p.n;
+    if (s.fused != nullptr) s.fused->first_row = i * p.m;
     spread(s.a_zero, g.m, in_a, a_zero);
     spread(s.b_zero, g.n, in_b, b_zero);
     gemm_int8(g, pool);

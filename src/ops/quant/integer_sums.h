@@ -2,6 +2,7 @@
 // packed once if constant.
 #pragma once
 
+#include "op/epilogue.h"
 #include "ops/quant/integer_product.h"
 
 namespace sdx::ops {
@@ -17,6 +18,8 @@ struct IntegerSums {
   const void* packed = nullptr;  // what pack_right made
   int32_t* sums = nullptr;       // [batches][m][n]
   void* scratch = nullptr;
+  float* floats = nullptr;        // instead of sums: the floats nearest to them
+  EpilogueCall* fused = nullptr;  // what follows on floats
 };
 // The shapes have been checked: `p` is product_sizes of them, and zero points are per_line.
 void integer_sums(const IntegerSums&, const ProductSizes& p, Pool&);

@@ -66,8 +66,12 @@ std::shared_ptr<const void> pack(const MatMulInteger&, const Call& call, Pool& p
 
 Status run(const MatMulInteger&, Args& args) {
   SDX_ASSIGN(const ProductSizes p, product_sizes(args.in(0).dims, args.in(1).dims));
-  IntegerSums s{args.in(0),         args.in(1), {}, {}, args.packed, args.out().data<int32_t>(),
-                args.scratch.data()};
+  IntegerSums s;
+  s.a = args.in(0);
+  s.b = args.in(1);
+  s.packed = args.packed;
+  s.scratch = args.scratch.data();
+  s.sums = args.out().data<int32_t>();
   if (args.has(2)) {
     s.a_zero = args.in(2);
     SDX_TRY(per_line(s.a_zero, p.m, p.a, "a_zero_point"));
