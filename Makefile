@@ -51,11 +51,12 @@ format:
 check-format:
 	git ls-files '*.cc' '*.h' | xargs clang-format --dry-run --Werror
 
-# Every fuzz target for MINUTES (1 unless told); needs clang.
-fuzz: deps
+# Every fuzz target for MINUTES of CPU time (1 unless told), in JOBS processes; needs clang.
+fuzz: configure
+	@scripts/install_deps.sh fuzz
 	cmake --preset fuzz >/dev/null
-	cmake --build build-fuzz -j $(JOBS) --target fuzz_bytes
-	scripts/fuzz.sh build-fuzz $(or $(MINUTES),1)
+	cmake --build build-fuzz -j $(JOBS) --target fuzz
+	JOBS=$(JOBS) scripts/fuzz.sh build-fuzz $(or $(MINUTES),1)
 
 tidy: configure
 	git ls-files 'src/*.cc' 'cli/*.cc' | grep -v -E '_(test|bench)\.cc|\.isa\.cc' | xargs -P $(JOBS) -n 4 clang-tidy -p $(BUILD) --quiet

@@ -177,16 +177,57 @@ class Fixer {
     }
   }
 
+  // Every name of a value that the graph or a graph within it defines or reads.
+  static void all_names(const Graph& g, std::set<std::string>& names) {
+    names.merge(used_names(g));
+    for (const model::ValueInfo& input : g.input) names.insert(input.name);
+    for (const model::TensorData& init : g.initializer) names.insert(init.name);
+    for (const model::SparseTensorData& init : g.sparse_initializer) {
+      if (init.values) names.insert(init.values->name);
+    }
+    for (const Node& node : g.node) {
+      names.insert(node.output.begin(), node.output.end());
+      for (const Attribute& a : node.attribute) {
+        if (a.g) all_names(*a.g, names);
+        for (const Graph& inner : a.graphs) all_names(inner, names);
+      }
+    }
+  }
+
+  // A model of other operators alone does not import those of ONNX.
+  void import_onnx() {
+    if (version_of(opsets_, "") >= 1) return;
+    model::OpsetId onnx;
+    set(onnx, &model::OpsetId::domain, std::string());
+    set(onnx, &model::OpsetId::version, model_.ir_version >= 8 ? 16 : 1);
+    opsets_[std::string(canonical(""))] = onnx.version;
+    model_.opset_import.push_back(std::move(onnx));
+  }
+
+  // Whether an Identity of this model's opset takes values of the type; of an unknown one it does.
+  bool can_copy(const model::ValueInfo& info) const {
+    Node identity;
+    identity.op_type = "Identity";
+    const Signature* found = signature(identity);
+    const Fact fact = info.type ? fact_of(*info.type) : Fact{};
+    if (found == nullptr || !fact.present()) return found != nullptr;
+    const auto allowed = found->types.find(found->inputs[0].type);
+    return allowed == found->types.end() ||
+           std::find(allowed->second.begin(), allowed->second.end(), fact.onnx_type()) !=
+               allowed->second.end();
+  }
+
   // An input that is itself an output reaches it through an Identity.
   void part_inputs(Graph& g) {
-    std::set<std::string> taken = used_names(g);
-    for (const model::ValueInfo& input : g.input) taken.insert(input.name);
-    for (const Node& node : g.node) taken.insert(node.output.begin(), node.output.end());
+    std::set<std::string> taken;
+    all_names(g, taken);
     for (model::ValueInfo& output : g.output) {
-      const bool passed =
-          std::any_of(g.input.begin(), g.input.end(),
-                      [&](const model::ValueInfo& input) { return input.name == output.name; });
-      if (!passed) continue;
+      const auto input =
+          std::find_if(g.input.begin(), g.input.end(),
+                       [&](const model::ValueInfo& info) { return info.name == output.name; });
+      if (input == g.input.end()) continue;
+      import_onnx();
+      if (!can_copy(*input)) continue;
       Node copy;
       set(copy, &Node::op_type, std::string("Identity"));
       copy.input = {output.name};

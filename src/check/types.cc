@@ -7,10 +7,14 @@ namespace sdx::check {
 namespace {
 
 // The element type that an attribute states for output 0; undefined if none does.
-DType stated_type(const model::Node& node) {
+DType stated_type(const model::Node& node, const Signature& signature) {
   const std::string_view by_number = node.op_type == "Cast" ? "to" : "dtype";
-  if (const model::Attribute* a = node.find(by_number); a != nullptr && valid(a->i)) {
-    return static_cast<DType>(a->i);
+  if (const model::Attribute* a = node.find(by_number); a != nullptr) {
+    if (valid(a->i)) return static_cast<DType>(a->i);
+  } else if (const AttrDecl* decl = signature.attribute(by_number);
+             decl != nullptr && decl->fallback) {
+    const auto* number = std::get_if<int64_t>(&*decl->fallback);
+    if (number != nullptr && valid(*number)) return static_cast<DType>(*number);
   }
   if (node.op_type == "Constant" || node.op_type == "ConstantOfShape") {
     for (const model::Attribute& a : node.attribute) {
@@ -105,7 +109,8 @@ void Checker::output_types(const model::Node& node, const Callee& called, Scope&
     const Formal* formal = called.signature->output(i);
     if (node.output[i].empty() || formal == nullptr) continue;
     const bool sequence = formal->type == "S" || formal->type.starts_with("seq(");
-    if (const DType stated = i == 0 && !sequence ? stated_type(node) : DType::undefined;
+    if (const DType stated =
+            i == 0 && !sequence ? stated_type(node, *called.signature) : DType::undefined;
         stated != DType::undefined) {
       give_output(node.output[i], Fact::tensor(stated), scope, place);
       continue;

@@ -5,8 +5,20 @@
 
 #include "kernel/isa_scope.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace sdx {
 namespace {
+
+#if defined(__x86_64__)
+// clang has no name for this one.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
 
 Isa detect() {
 #if defined(__x86_64__)
@@ -14,8 +26,7 @@ Isa detect() {
       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
     return Isa::avx512;
   }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-      __builtin_cpu_supports("f16c"))
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
     return Isa::avx2;
 #endif
   return Isa::portable;

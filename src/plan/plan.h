@@ -80,6 +80,8 @@ Result<Plan> make_plan(typed::Graph graph, const Options& options, Pool& pool,
 // rank.
 std::string rank_symbol(size_t input);
 std::string size_symbol(size_t input, size_t axis);
+// What stands for the element type of input i where the graph leaves it open.
+std::string type_symbol(size_t input);
 // What stands for a size of an input that is an expression of sizes that no input has.
 std::string expression_symbol(const Dim& dim);
 

@@ -12,6 +12,7 @@ std::string rank_symbol(size_t input) { return fmt::format("?input{}.rank", inpu
 std::string size_symbol(size_t input, size_t axis) {
   return fmt::format("?input{}.{}", input, axis);
 }
+std::string type_symbol(size_t input) { return fmt::format("?input{}.type", input); }
 
 std::string expression_symbol(const Dim& dim) { return "=" + dim.text(); }
 
@@ -58,6 +59,9 @@ class Specializer {
   }
 
   Fact bound(Fact fact, size_t input) const {
+    if (const auto type = bindings_.find(type_symbol(input)); type != bindings_.end()) {
+      fact.type = static_cast<DType>(type->second);
+    }
     if (fact.shape) {
       for (Dim& dim : *fact.shape) {
         const auto whole =

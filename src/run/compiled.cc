@@ -86,7 +86,8 @@ Result<std::shared_ptr<const Compiled>> Compiled::make(const typed::Graph& graph
 Status Compiled::prepare() {
   const auto& inputs = graph_.inputs();
   const bool fixed = std::all_of(inputs.begin(), inputs.end(), [&](const typed::Outlet input) {
-    return graph_.fact(input).is_concrete();
+    const Fact& fact = graph_.fact(input);
+    return fact.is_concrete() && fact.type != DType::undefined;
   });
   if (!fixed) {
     if (!packs_) packs_ = std::make_shared<plan::Packs>();
@@ -116,6 +117,7 @@ Result<std::shared_ptr<const Planned>> Compiled::planned_for(std::span<const Val
     if (fact.is_tensor() && inputs[i].is_tensor()) {
       const Tensor& tensor = inputs[i].tensor();
       SDX_TRY(bind(name, fact, tensor, bindings, bound_by));
+      if (fact.type == DType::undefined) bindings[plan::type_symbol(i)] = int64_t(tensor.type());
       if (fact.shape) continue;
       bindings[plan::rank_symbol(i)] = int64_t(tensor.rank());
       for (size_t axis = 0; axis < tensor.rank(); ++axis)

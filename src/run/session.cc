@@ -197,6 +197,16 @@ Result<std::vector<Value>> Session::run_body(const Body& body, std::span<const V
   return session->run(inputs, options);
 }
 
+namespace {
+
+// Values of such a wire were not judged when its reader was planned.
+bool has_open_type(const Fact& fact) {
+  if (fact.is_tensor()) return fact.type == DType::undefined;
+  return fact.element != nullptr && has_open_type(*fact.element);
+}
+
+}  // namespace
+
 Status Session::run_late(const Step& step, std::span<const Value> inputs,
                          std::span<const Tensor> outputs, const RunOptions& options) {
   const plan::Plan& plan = planned_->plan;
@@ -211,6 +221,9 @@ Status Session::run_late(const Step& step, std::span<const Value> inputs,
   eval.isa = plan.options.isa;
   eval.bodies = this;
   eval.most_bytes = compiled_->settings().most_arena_bytes;
+  eval.check_types = std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Outlet input) {
+    return has_open_type(plan.graph.fact(input));
+  });
   std::array<bool, 16> constant{};
   if (step.has_bodies) {
     eval.resolved = node.resolved.get();
@@ -225,6 +238,16 @@ Status Session::run_late(const Step& step, std::span<const Value> inputs,
   running_ = &options;
   running_node_ = &node;
   SDX_ASSIGN(late_[step.node], typed::eval(node.use, arguments, eval));
+  // What is known of an output may follow from a model's claim, and readers may be planned by it.
+  for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
+    const Fact& fact = node.outputs[slot];
+    const Value& value = late_[step.node][slot];
+    const bool planned_by = fact.is_concrete() || !fact.is_tensor();
+    if (fact.present() && !admits(planned_by ? fact : Fact::tensor(fact.type), value)) {
+      return fail("SDX-R0014", "output {} is {}, the model says {}", slot, fact_of(value).text(),
+                  fact.text());
+    }
+  }
   if (options.observer != nullptr) {
     std::vector<View> made;
     for (const Value& value : late_[step.node])

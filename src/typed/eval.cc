@@ -1,5 +1,6 @@
 #include "typed/eval.h"
 
+#include "op/conform.h"
 #include "typed/graph.h"
 
 namespace sdx::typed {
@@ -88,6 +89,9 @@ Result<std::vector<Value>> eval(const sdx::Node& use, std::span<const Value> inp
       in.push_back(value.is_none() ? Fact{} : fact_of(value));
       views.emplace_back();
     }
+  }
+  if (options.check_types) {
+    SDX_TRY(conforms(*op.at(use.opset), in, use.formal_inputs, use.wanted.size()));
   }
   SDX_ASSIGN(const std::shared_ptr<const void> attrs, op.read(use, in));
   SDX_ASSIGN(Facts out, op.infer(attrs.get(), in));

@@ -23,6 +23,7 @@ struct EvalOptions {
   Isa isa = Isa::portable;
   BodyRunner* bodies = nullptr;    // null: subgraphs run node by node
   size_t most_bytes = SIZE_MAX;    // of one output
+  bool check_types = false;        // the inputs' types were not known when the node was made
   const void* resolved = nullptr;  // of a node with subgraphs, whose typing is kept
   // For a node that runs again and again: which of its inputs never change, and who packs them.
   std::span<const bool> constant = {};

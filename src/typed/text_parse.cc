@@ -109,12 +109,14 @@ class Parser {
     if (!captures) use.formal_inputs = inputs.size();
     for (const std::string& output : names) use.wanted.push_back(!output.empty());
     std::vector<std::string> types;
+    Facts stated;
     if (take(":")) {
       do {
         skip();
         const size_t from = at_;
+        stated.emplace_back();
         if (!take("_")) {
-          SDX_ASSIGN(const Fact ignored, fact());
+          SDX_ASSIGN(stated.back(), fact());
         }
         types.emplace_back(text_.substr(from, at_ - from));
       } while (take(","));
@@ -130,6 +132,10 @@ class Parser {
     SDX_ASSIGN(const std::vector<Outlet> outlets,
                graph_.add(std::move(use), std::move(inputs), std::move(origin)));
     for (size_t slot = 0; slot < std::min(types.size(), outlets.size()); ++slot) {
+      // What a model's inference has learnt of an open type is taken over.
+      if (stated[slot].is_tensor() && outlets[slot].present()) {
+        graph_.learn(outlets[slot], stated[slot]);
+      }
       const std::string inferred = names[slot].empty() ? "_" : graph_.fact(outlets[slot]).text();
       if (types[slot] != inferred && inferred.find('?') == inferred.npos) {
         return fail("SDX-T0804", "output {} is {}, the text says {}", slot, inferred, types[slot]);

@@ -27,6 +27,8 @@ struct Line {
   UnaryOp code;
   F function;  // of float and of double
 };
+template <class F>
+Line(std::string_view, std::string_view, std::span<const Version>, UnaryOp, F) -> Line<F>;
 
 template <const auto& kLine>
 struct Function {
