@@ -78,20 +78,80 @@ SDX_INLINE F expm1(F x) {
   return select(is_nan(x), nan<F>(), select(x > F(88.0f), exp(x), kept));
 }
 
-// 1 / (1 + e^-x). With t = e^-|x| it is 1 / (1 + t) for x >= 0 and t / (1 + t) below, so nothing
-// overflows.
+// 1 / (1 + e^-x) for x < 0 as t / (1 + t) with t = e^x.
 template <class F>
-SDX_INLINE F sigmoid(F x) {
-  const auto e = exp_parts(max_raw(negative_magnitude(x), F(-104.0f)));
+SDX_INLINE F sigmoid_far_below(F x) {
+  const auto e = exp_parts(max_raw(x, F(-104.0f)));
   const F t = ldexp(e.hi, e.n), t_lo = ldexp(e.lo, e.n);
   const F below = F(1.0f) + t;
   const F below_lo = (t - (below - F(1.0f))) + t_lo;
-  const auto negative = x < F(0.0f);
-  const F above = select(negative, t, F(1.0f)), above_lo = select(negative, t_lo, F(0.0f));
   const F inverse = F(1.0f) / below;
-  const F quotient = above * inverse;
-  const F rest = fma(negate(quotient), below, above) + fma(negate(quotient), below_lo, above_lo);
-  return select(is_nan(x), nan<F>(), fma(rest, inverse, quotient));
+  const F quotient = t * inverse;
+  const F rest = fma(negate(quotient), below, t) + fma(negate(quotient), below_lo, t_lo);
+  return fma(rest, inverse, quotient);
+}
+
+// For x = n ln 2 + r from -10 to 0, 1 / (1 + e^-x) is 2^n times a polynomial in the distance from a
+// point near n ln 2, chosen so that p0, the value there, is nearly a float. Indexed by the low four
+// bits of n.
+struct SigmoidTable {
+  static constexpr float point[16] = {
+      0x0p+0f,         -0x1.4c99f2p+3f, -0x1.3678aap+3f, -0x1.20681p+3f,
+      -0x1.0a489p+3f,  -0x1.e7e66p+2f,  -0x1.bb9f56p+2f, -0x1.8f2428p+2f,
+      -0x1.62d0eep+2f, -0x1.367c6ep+2f, -0x1.0a3662p+2f, -0x1.bb921ap+1f,
+      -0x1.62f90cp+1f, -0x1.0a16fap+1f, -0x1.62e54cp+0f, -0x1.62d62cp-1f};
+  static constexpr float p0[16] = {0x1p-1f,        0x1.00de36p+0f, 0x1.007418p+0f, 0x1.ff05b4p-1f,
+                                   0x1.fe0a54p-1f, 0x1.002d84p+0f, 0x1.ff6f58p-1f, 0x1.ffe43ep-1f,
+                                   0x1.fe9af2p-1f, 0x1.fc6074p-1f, 0x1.f7c858p-1f, 0x1.f0a6p-1f,
+                                   0x1.e197fep-1f, 0x1.c75c3p-1f,  0x1.99982ep-1f, 0x1.555b9p-1f};
+  static constexpr float p1[16] = {0x1p-2f,        0x1.00dc34p+0f, 0x1.007014p+0f, 0x1.fef5c4p-1f,
+                                   0x1.fdea94p-1f, 0x1.000d7ap+0f, 0x1.feefa2p-1f, 0x1.fee45ap-1f,
+                                   0x1.fc9dbcp-1f, 0x1.f86ee6p-1f, 0x1.f0098ep-1f, 0x1.e197fp-1f,
+                                   0x1.c54818p-1f, 0x1.94bca2p-1f, 0x1.47ad3cp-1f, 0x1.c7209ap-2f};
+  static constexpr float p2[16] = {0x1.5c97e2p-23f, 0x1.00d82ap-1f, 0x1.00680ap-1f, 0x1.fed5ep-2f,
+                                   0x1.fdab12p-2f,  0x1.ff9adp-2f,  0x1.fdf06ep-2f, 0x1.fce58ep-2f,
+                                   0x1.f8a742p-2f,  0x1.f09b7p-2f,  0x1.e0c8f4p-2f, 0x1.c4658p-2f,
+                                   0x1.8ffc86p-2f,  0x1.3abf04p-2f, 0x1.893724p-3f, 0x1.2f5feep-4f};
+  static constexpr float p3[16] = {
+      -0x1.5548b6p-6f, 0x1.56699ep-3f, 0x1.55c974p-3f, 0x1.5462ep-3f,
+      0x1.53718ap-3f,  0x1.54660ap-3f, 0x1.52a0ccp-3f, 0x1.509bbep-3f,
+      0x1.4b2e28p-3f,  0x1.40c1f6p-3f, 0x1.2ca88cp-3f, 0x1.0871cep-3f,
+      0x1.93bdbap-4f,  0x1.b768p-5f,   0x1.175dcap-8f, -0x1.949ff6p-6f};
+  static constexpr float p4[16] = {
+      0x1.b09b6cp-16f, 0x1.56598p-5f,   0x1.55a36p-5f,   0x1.541136p-5f,
+      0x1.52cafp-5f,   0x1.53155p-5f,   0x1.4ffe6ap-5f,  0x1.4b577p-5f,
+      0x1.40c73p-5f,   0x1.2c7f36p-5f,  0x1.064c74p-5f,  0x1.86690ap-6f,
+      0x1.6655b8p-7f,  -0x1.37ea64p-8f, -0x1.e24856p-7f, -0x1.51063cp-7f};
+  static constexpr float p5[16] = {
+      0x1.1fcc0ep-9f,  0x1.130e68p-7f,  0x1.125ae6p-7f, 0x1.10d642p-7f,
+      0x1.0f4696p-7f,  0x1.0e616ap-7f,  0x1.09bc58p-7f, 0x1.01ad52p-7f,
+      0x1.e1c1e2p-8f,  0x1.a1f5ep-8f,   0x1.2df18cp-8f, 0x1.b9ecfcp-10f,
+      -0x1.22d60ap-9f, -0x1.55fe62p-8f, -0x1.f1f47p-9f, 0x1.fd842p-11f};
+  static constexpr float p6[16] = {
+      0x1.fe77d8p-13f,  0x1.6a3982p-10f,  0x1.697efcp-10f, 0x1.6808dcp-10f,
+      0x1.652cd4p-10f,  0x1.5f9192p-10f,  0x1.54568ap-10f, 0x1.3e4c1p-10f,
+      0x1.13a9b2p-10f,  0x1.883f4ep-11f,  0x1.d1288ep-13f, -0x1.235b7p-11f,
+      -0x1.57dfd4p-10f, -0x1.36cbf6p-10f, 0x1.5837bp-12f,  0x1.1e69ep-10f};
+};
+
+// 1 / (1 + e^-x), for x > 0 as the difference from 1 of its value for -x.
+template <class F>
+SDX_INLINE F sigmoid(F x) {
+  using T = SigmoidTable;
+  const F z = negative_magnitude(x);
+  const F magic(0x1.8p23f);
+  const F shifted = fma(z, F(0x1.715476p+0f), magic);
+  const auto at = bits(shifted);
+  const F t = z - lookup(T::point, at);
+  F p = fma(lookup(T::p6, at), t, lookup(T::p5, at));
+  p = fma(p, t, lookup(T::p4, at));
+  p = fma(p, t, lookup(T::p3, at));
+  p = fma(p, t, lookup(T::p2, at));
+  p = fma(p, t, lookup(T::p1, at));
+  F below = ldexp(fma(p, t, lookup(T::p0, at)), shifted - magic);
+  const auto far = z < F(-10.0f);
+  if (any(far)) below = select(far, sigmoid_far_below(z), below);
+  return select(is_nan(x), nan<F>(), select(x < F(0.0f), below, F(1.0f) - below));
 }
 
 // Below 0.6: x + x^3 p(x^2); above: 1 - 2 / (e^2|x| + 1).
