@@ -57,6 +57,19 @@ TEST(Branches, an_assertion_decides) {
   Options options;
   options.assertions = {"M==1"};
   EXPECT_EQ(fact_in(infer_model(squeezed("[N, 3, M]", "y = Relu (s)"), options), "y"), "f32[N,3]");
+  const std::string inside = R"(
+  y = If (c) <
+    then_branch: graph = t () => (float[] a) {
+      sizes = Shape (x)
+      length = Gather <axis = 0> (sizes, two)
+      short = Equal (length, one)
+      a = If (short) <
+        then_branch: graph = yes2 () => (float[] a2) { a2 = Squeeze (x, last) },
+        else_branch: graph = no2 () => (float[] b2) { b2 = Identity (x) }>
+    },
+    else_branch: graph = e () => (float[] b) { b = Squeeze (x, last) }>
+)";
+  EXPECT_EQ(fact_in(infer_model(squeezed("[N, 3, M]", inside), options), "y"), "f32[N,3]");
 }
 
 TEST(Branches, a_rank_that_depends_on_a_free_size_is_unknown) {

@@ -29,9 +29,11 @@ Error with_reasons(Error error, const Net& net, uint32_t id) {
 
 }  // namespace
 
-Result<Inferred> infer(const check::Checked& checked, const Options& options) {
+Result<Inferred> infer(const check::Checked& checked, const Options& asked) {
   const auto& model = checked.shared();
   const auto assumptions = std::make_shared<Assumptions>();
+  Options options = asked;
+  options.assumptions = assumptions;
   for (const std::string& text : options.assertions) SDX_TRY(assumptions->assert_that(text));
   SDX_TRY(assumptions->check(options.set));
   const auto fresh = [&] {

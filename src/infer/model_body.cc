@@ -107,6 +107,7 @@ class ModelBody final : public PartialBody {
   Graph empty() const {
     Graph typed;
     typed.name = fmt::format("{}@{}", graph_.name, place_);
+    typed.assumptions = options_.assumptions;
     return typed;
   }
 

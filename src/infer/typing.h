@@ -32,6 +32,8 @@ struct Options {
   // model whose inputs have types and ranks does not need it to run.
   bool thorough = false;
   std::shared_ptr<BodyFacts> bodies;  // filled if given
+  // What holds of the symbols, for subgraphs; made from the assertions.
+  std::shared_ptr<const Assumptions> assumptions;
   // Of a branch that did not fit the sizes at hand and is tried with any: its own must fit.
   bool any_sizes = false;
 };
