@@ -253,7 +253,7 @@ class Solver {
   }
 
   // The first node behind node `id` that accepts what is known, and not that its outputs are these.
-  std::optional<uint32_t> refusing(uint32_t id, const Facts& outputs) const {
+  std::optional<uint32_t> refusing(uint32_t id, const Facts& outputs) {
     Supposed supposed;
     const auto suppose = [&](uint32_t of, const Facts& facts) {
       const std::vector<Known>& known = net_.nodes[of].outputs;
@@ -267,6 +267,8 @@ class Solver {
       if (std::none_of(node.inputs.begin(), node.inputs.end(),
                        [&](Outlet input) { return supposed.contains(input); }))
         continue;
+      if (suppositions_ == 0) return std::nullopt;
+      --suppositions_;
       const Result<Facts> made = forward(node.use, inputs_of(node, supposed), tag(reader));
       if (made) {
         suppose(reader, *made);
@@ -316,6 +318,7 @@ class Solver {
   std::vector<std::vector<uint32_t>> readers_;
   std::vector<bool> forward_, backward_;
   bool changed_ = false;
+  size_t suppositions_ = 10000;  // nodes that may still be asked; a file may have any number of Ifs
 };
 
 }  // namespace
