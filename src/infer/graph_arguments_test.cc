@@ -27,7 +27,9 @@ std::vector<float> twice(std::string_view text, const std::vector<Value>& inputs
   const auto inlined = inline_functions(*model);
   EXPECT_TRUE(inlined) << inlined.error().text();
   const std::vector<float> values = run(*model, inputs);
-  if (inlined) EXPECT_EQ(run(*inlined, inputs), values) << model::print_text(*inlined);
+  if (inlined) {
+    EXPECT_EQ(run(*inlined, inputs), values) << model::print_text(*inlined);
+  }
   return values;
 }
 Value floats(std::initializer_list<float> values) {
