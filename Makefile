@@ -3,7 +3,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 export CCACHE_NOHASHDIR = 1
 
-.PHONY: all configure deps demo test test-fast bench deb check-deb site ops format check-format fuzz tidy clean
+.PHONY: all configure deps demo test test-fast bench deb check-deb site ops format check-format fuzz out-of-memory tidy clean
 
 all: configure
 	cmake --build $(BUILD) -j $(JOBS)
@@ -16,6 +16,11 @@ deps:
 
 test: all
 	cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
+
+# Every allocation of loading, checking, compiling and running small models fails once.
+out-of-memory: configure
+	cmake --build $(BUILD) -j $(JOBS) --target out_of_memory_test
+	SARDONYX_EVERY_ALLOCATION=1 $(BUILD)/tests/out_of_memory_test
 
 # Ten handwritten digits, read and shown in the terminal.
 demo: configure

@@ -6,6 +6,7 @@
 #include "api/bridge.h"
 #include "api/engine.h"
 #include "api/floating.h"
+#include "api/guard.h"
 #include "model/text.h"
 
 namespace sardonyx {
@@ -276,9 +277,11 @@ Session Session::another() const {
 
 Expected<Outputs> Session::try_run(std::span<const NamedValue> inputs, const RunOptions& options) {
   const DefaultFloating floating;
-  auto results = state_->run(inputs, options);
-  if (!results) return Bridge::error(results.error());
-  return *std::move(results);
+  return guarded("running the model", [&]() -> Expected<Outputs> {
+    auto results = state_->run(inputs, options);
+    if (!results) return Bridge::error(results.error());
+    return *std::move(results);
+  });
 }
 
 void Session::keep(std::string_view output, std::string_view input) {
@@ -314,9 +317,11 @@ void Session::forget_state() { state_->state.clear(); }
 std::optional<Error> Session::try_run_into(std::span<const Tensor> inputs,
                                            std::span<Tensor> outputs) {
   const DefaultFloating floating;
-  const sdx::Status status = state_->run_into(inputs, outputs);
-  if (!status) return Bridge::error(status.error());
-  return std::nullopt;
+  return guarded("running the model", [&]() -> std::optional<Error> {
+    const sdx::Status status = state_->run_into(inputs, outputs);
+    if (!status) return Bridge::error(status.error());
+    return std::nullopt;
+  });
 }
 
 void Session::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs) {
@@ -324,38 +329,49 @@ void Session::run_into(std::span<const Tensor> inputs, std::span<Tensor> outputs
 }
 
 Expected<Model> Model::try_load(const std::string& path) {
-  auto model = sdx::model::read_file(path);
-  if (!model) return Bridge::error(model.error());
-  return Bridge::model(*std::move(model));
+  return guarded("loading the model", [&]() -> Expected<Model> {
+    auto model = sdx::model::read_file(path);
+    if (!model) return Bridge::error(model.error());
+    return Bridge::model(*std::move(model));
+  });
 }
 
 Expected<Model> Model::try_parse(std::span<const std::byte> bytes, const std::string& folder) {
-  auto model = sdx::model::read_bytes(bytes, {}, folder);
-  if (!model) return Bridge::error(model.error());
-  return Bridge::model(*std::move(model));
+  return guarded("loading the model", [&]() -> Expected<Model> {
+    auto model = sdx::model::read_bytes(bytes, {}, folder);
+    if (!model) return Bridge::error(model.error());
+    return Bridge::model(*std::move(model));
+  });
 }
 
 Expected<Model> Model::try_from_text(std::string_view text) {
-  auto model = sdx::model::parse_text(text);
-  if (!model) return Bridge::error(model.error());
-  return Bridge::model(
-      std::make_shared<const State>(std::make_shared<const sdx::model::Model>(*std::move(model))));
+  return guarded("parsing the model", [&]() -> Expected<Model> {
+    auto model = sdx::model::parse_text(text);
+    if (!model) return Bridge::error(model.error());
+    return Bridge::model(std::make_shared<const State>(
+        std::make_shared<const sdx::model::Model>(*std::move(model))));
+  });
 }
 
 std::string Model::text() const { return sdx::model::print_text(*state_->model); }
 
 std::vector<Error> Model::check() const {
   const DefaultFloating floating;
-  const auto graph = sdx::type(state_->model);
-  if (!graph) return {Bridge::error(graph.error())};
+  const std::optional<Error> found = guarded("checking the model", [&]() -> std::optional<Error> {
+    const auto graph = sdx::type(state_->model);
+    if (!graph) return Bridge::error(graph.error());
+    return std::nullopt;
+  });
+  if (found) return {*found};
   return {};
 }
 
 const std::vector<Port>& Model::inputs() const { return state_->inputs; }
 const std::vector<Port>& Model::outputs() const { return state_->outputs; }
 
-Expected<Session> Model::try_compile(const Options& options) const {
-  const DefaultFloating floating;
+// The engine's session for a model.
+static Expected<Session> compiled_from(const std::shared_ptr<const sdx::model::Model>& model,
+                                       const Options& options) {
   sdx::CompileOptions engine;
   engine.threads = options.threads;
   engine.optimize = options.optimize;
@@ -372,9 +388,15 @@ Expected<Session> Model::try_compile(const Options& options) const {
           sdx::fail("SDX-A0004", "this machine has no {}", sdx::isa_name(engine.isa)));
     }
   }
-  auto compiled = sdx::compile(state_->model, engine);
+  auto compiled = sdx::compile(model, engine);
   if (!compiled) return Bridge::error(compiled.error());
-  return Bridge::session(*std::move(compiled), state_->model, &engine);
+  return Bridge::session(*std::move(compiled), model, &engine);
+}
+
+Expected<Session> Model::try_compile(const Options& options) const {
+  const DefaultFloating floating;
+  return guarded("compiling the model",
+                 [&]() -> Expected<Session> { return compiled_from(state_->model, options); });
 }
 
 }  // namespace sardonyx

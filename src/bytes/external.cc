@@ -76,14 +76,17 @@ Result<ExternalPlace> external_place(
 
 Result<std::shared_ptr<ExternalFiles>> ExternalFiles::open(const std::string& folder,
                                                            size_t most_bytes) {
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) {
+  std::shared_ptr<ExternalFiles> files(new ExternalFiles(most_bytes));
+  files->folder_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (files->folder_ < 0) {
     return fail("SDX-B0001", "cannot open the folder \"{}\": {}", folder, std::strerror(errno));
   }
-  return std::shared_ptr<ExternalFiles>(new ExternalFiles(descriptor, most_bytes));
+  return files;
 }
 
-ExternalFiles::~ExternalFiles() { ::close(folder_); }
+ExternalFiles::~ExternalFiles() {
+  if (folder_ >= 0) ::close(folder_);
+}
 
 Result<std::shared_ptr<const MappedFile>> ExternalFiles::file(const std::string& location) {
   SDX_ASSIGN(const std::vector<std::string> parts, components(location));

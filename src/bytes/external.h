@@ -48,7 +48,7 @@ class ExternalFiles {
   Result<Bytes> read(const ExternalPlace& place, uint64_t size);
 
  private:
-  ExternalFiles(int folder, size_t most_bytes) : folder_(folder), most_bytes_(most_bytes) {}
+  explicit ExternalFiles(size_t most_bytes) : most_bytes_(most_bytes) {}
   Result<std::shared_ptr<const MappedFile>> file(const std::string& location);
 
   struct Opened {
@@ -56,7 +56,7 @@ class ExternalFiles {
     std::string checksum;  // computed when first asked for
   };
 
-  int folder_;
+  int folder_ = -1;
   size_t most_bytes_;
   std::mutex mutex_;
   std::map<std::string, Opened> opened_;  // by location as written

@@ -24,7 +24,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& pa
   return adopt(descriptor, path, most_bytes);
 }
 
-Result<std::shared_ptr<const MappedFile>> MappedFile::adopt(int descriptor, std::string name,
+Result<std::shared_ptr<const MappedFile>> MappedFile::adopt(int descriptor, const std::string& name,
                                                             size_t most_bytes) {
   struct Closer {
     int descriptor;
@@ -39,16 +39,18 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::adopt(int descriptor, std:
   if (size > most_bytes) {
     return fail("SDX-B0003", "\"{}\" has {} bytes; the limit is {}", name, size, most_bytes);
   }
-  const void* data = nullptr;
+  // The owner comes before what it owns: should memory run out, nothing stays mapped.
+  const std::shared_ptr<MappedFile> file(new MappedFile(name));
   if (size > 0) {  // mmap refuses an empty range
-    data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    const void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
     if (data == MAP_FAILED) {
       return fail("SDX-B0001", "cannot map \"{}\": {}", name, std::strerror(errno));
     }
+    file->data_ = static_cast<const std::byte*>(data);
+    file->size_ = size;
+    note_mapping(data, size);
   }
-  if (size > 0) note_mapping(data, size);
-  return std::shared_ptr<const MappedFile>(
-      new MappedFile(std::move(name), static_cast<const std::byte*>(data), size));
+  return std::shared_ptr<const MappedFile>(file);
 }
 
 MappedFile::~MappedFile() {
@@ -61,11 +63,13 @@ Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::string& path) 
   // A name that neither another thread nor another process is using.
   static std::atomic<unsigned> count = 0;
   std::string temporary = fmt::format("{}.{}.{}", path, ::getpid(), count++);
-  const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0) {
+  std::unique_ptr<FileWriter> writer(new FileWriter(path, std::move(temporary)));
+  writer->descriptor_ =
+      ::open(writer->temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (writer->descriptor_ < 0) {
     return fail("SDX-B0004", "cannot write \"{}\": {}", path, std::strerror(errno));
   }
-  return std::unique_ptr<FileWriter>(new FileWriter(path, std::move(temporary), descriptor));
+  return writer;
 }
 
 FileWriter::~FileWriter() {

@@ -18,7 +18,7 @@ class MappedFile {
  public:
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path, size_t most_bytes);
   // Takes over the open descriptor; `name` is for messages. Only regular files.
-  static Result<std::shared_ptr<const MappedFile>> adopt(int descriptor, std::string name,
+  static Result<std::shared_ptr<const MappedFile>> adopt(int descriptor, const std::string& name,
                                                          size_t most_bytes);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -28,12 +28,11 @@ class MappedFile {
   const std::string& name() const { return name_; }
 
  private:
-  MappedFile(std::string name, const std::byte* data, size_t size)
-      : name_(std::move(name)), data_(data), size_(size) {}
+  explicit MappedFile(std::string name) : name_(std::move(name)) {}
 
   std::string name_;
-  const std::byte* data_;
-  size_t size_;
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
 };
 
 // Writes beside `path` and takes its place on commit; without a commit nothing is left.
@@ -48,12 +47,12 @@ class FileWriter {
   Status commit();
 
  private:
-  FileWriter(std::string path, std::string temporary, int descriptor)
-      : path_(std::move(path)), temporary_(std::move(temporary)), descriptor_(descriptor) {}
+  FileWriter(std::string path, std::string temporary)
+      : path_(std::move(path)), temporary_(std::move(temporary)) {}
 
   std::string path_;
   std::string temporary_;
-  int descriptor_;
+  int descriptor_ = -1;
 };
 
 // The folder part of a path, "." if it has none.

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -51,9 +52,15 @@ struct Crew {
   using Fn = void (*)(void*, size_t, size_t, int);
 
   explicit Crew(int count) : threads(count), forks_before(count_forks()) {
-    for (int i = 1; i < threads; ++i) workers.emplace_back([this, i] { serve(i); });
+    try {
+      for (int i = 1; i < threads; ++i) workers.emplace_back([this, i] { serve(i); });
+    } catch (...) {  // no memory, or no more threads: those that started go home
+      dismiss();
+      throw;
+    }
   }
-  ~Crew() {
+  ~Crew() { dismiss(); }
+  void dismiss() {
     stop = true;
     open_round(kClosed);
     for (std::thread& worker : workers) worker.join();
@@ -78,11 +85,18 @@ struct Crew {
   Isa isa = Isa::portable;
   size_t n = 0, chunk = 1;
   std::atomic<size_t> next{0};
+  // What a body threw, for the caller; the first if several did.
+  std::atomic<bool> failed{false};
+  std::exception_ptr thrown;
 
-  void work(int thread) {
+  void work(int thread) noexcept {
     inside_loop = thread;
-    for (size_t begin; (begin = next.fetch_add(chunk, std::memory_order_relaxed)) < n;) {
-      fn(body, begin, std::min(n, begin + chunk), thread);
+    try {
+      for (size_t begin; (begin = next.fetch_add(chunk, std::memory_order_relaxed)) < n;) {
+        fn(body, begin, std::min(n, begin + chunk), thread);
+      }
+    } catch (...) {
+      if (!failed.exchange(true, std::memory_order_relaxed)) thrown = std::current_exception();
     }
     inside_loop = -1;
   }
@@ -180,7 +194,10 @@ void Pool::run(size_t n, size_t grain, Fn fn, void* body) {
   s.open_round(0);
   s.work(0);
   s.close_round();
+  const bool failed = s.failed.exchange(false, std::memory_order_relaxed);
+  const std::exception_ptr thrown = failed ? std::move(s.thrown) : nullptr;
   s.busy.store(false, std::memory_order_release);
+  if (failed) std::rethrow_exception(thrown);
 }
 
 }  // namespace sdx

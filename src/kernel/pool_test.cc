@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <new>
 #include <numeric>
 #include <vector>
 
@@ -86,6 +87,23 @@ TEST(Pool, nested_loops_run_in_place) {
     }
   });
   EXPECT_EQ(sum, 32);
+}
+
+TEST(Pool, what_any_worker_throws_reaches_the_caller_and_the_pool_goes_on) {
+  for (const int threads : {1, 2, 4}) {
+    Pool pool(threads);
+    for (size_t thrower : {0, 57, 99}) {
+      const auto loop = [&] {
+        pool.parallel(100, 1, [&](size_t begin, size_t end, int) {
+          if (begin <= thrower && thrower < end) throw std::bad_alloc();
+        });
+      };
+      EXPECT_THROW(loop(), std::bad_alloc);
+      std::atomic<size_t> total{0};
+      pool.parallel(1000, 1, [&](size_t begin, size_t end, int) { total += end - begin; });
+      EXPECT_EQ(total, 1000U);
+    }
+  }
 }
 
 }  // namespace sdx

@@ -39,8 +39,16 @@ Status Session::prepare(std::span<const Value> inputs) {
     planned_for_.push_back(value.is_tensor() ? value.tensor().dims() : Dims{});
   if (planned == planned_) return ok();
   bodies_.clear();  // they belong to the plan
+  // Should memory run out while it is laid out, the session has no plan.
+  struct Unless {
+    std::shared_ptr<const Planned>* planned;
+    ~Unless() {
+      if (planned != nullptr) planned->reset();
+    }
+  } unless{&planned_};
   planned_ = std::move(planned);
   lay_out();
+  unless.planned = nullptr;
   return ok();
 }
 
@@ -72,6 +80,7 @@ void Session::lay_out() {
   const plan::Plan& plan = planned_->plan;
   if (plan.arena_bytes > arena_size_) {
     arena_.reset();
+    arena_size_ = 0;
     arena_ = allocate_aligned(plan.arena_bytes);
     arena_size_ = plan.arena_bytes;
   }
@@ -123,7 +132,7 @@ void Session::select(const std::vector<bool>* wanted) {
   }
   if (selected_ == *wanted) return;
   const plan::Plan& plan = planned_->plan;
-  selected_ = *wanted;
+  selected_.clear();
   std::vector<bool> needed(plan.graph.size(), false);
   for (size_t i = 0; i < plan.graph.outputs().size(); ++i) {
     if (i < wanted->size() && (*wanted)[i]) needed[plan.graph.outputs()[i].outlet.node] = true;
@@ -142,6 +151,7 @@ void Session::select(const std::vector<bool>* wanted) {
       if (needed[id] && place.kind == Place::Kind::output) unused_[place.index] = false;
     }
   }
+  selected_ = *wanted;
 }
 
 // The wire's value. Not borrowed, it does not lie in the arena or in memory of the caller: an
