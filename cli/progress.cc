@@ -19,6 +19,18 @@ constexpr auto kQuiet = 300ms;  // work that takes less shows no bar
 constexpr auto kBetweenDraws = 100ms;
 constexpr auto kBetweenLines = 10s;  // without a terminal
 
+// Until the first sign of life; SARDONYX_PROGRESS_AFTER, in seconds, says otherwise.
+Progress::Clock::duration patience(bool terminal) {
+  const char* given = std::getenv("SARDONYX_PROGRESS_AFTER");
+  if (given != nullptr && *given != 0) {
+    const double seconds = std::strtod(given, nullptr);
+    if (seconds >= 0 && seconds < 1e6)
+      return std::chrono::duration_cast<Progress::Clock::duration>(
+          std::chrono::duration<double>(seconds));
+  }
+  return terminal ? Progress::Clock::duration(kQuiet) : Progress::Clock::duration(kBetweenLines);
+}
+
 std::string duration(double seconds) {
   const auto whole = static_cast<int64_t>(std::ceil(seconds));
   if (whole < 100) return fmt::format("{} s", whole);
@@ -65,7 +77,7 @@ Progress::Progress(std::string work, std::string unit)
       unit_(std::move(unit)),
       terminal_(on_terminal()),
       start_(Clock::now()),
-      next_(start_ + (terminal_ ? Clock::duration(kQuiet) : Clock::duration(kBetweenLines))) {}
+      next_(start_ + patience(terminal_)) {}
 
 void Progress::at(size_t done, size_t total, std::string_view name) {
   const Clock::time_point now = Clock::now();

@@ -14,6 +14,7 @@ bool colours();
 
 class Progress {
  public:
+  using Clock = std::chrono::steady_clock;
   // `unit` is what is counted: "tests".
   Progress(std::string work, std::string unit);
   ~Progress() { finish(); }
@@ -27,7 +28,6 @@ class Progress {
   void finish();
 
  private:
-  using Clock = std::chrono::steady_clock;
   std::string work_, unit_;
   bool terminal_, drawn_ = false;
   Clock::time_point start_, next_;
