@@ -7,11 +7,13 @@
 #include <map>
 #include <set>
 
+#include "api/journal.h"
 #include "base/sha256.h"
 #include "bytes/file.h"
 #include "check/scope.h"
 #include "model/tensor.h"
 #include "picture.h"
+#include "progress.h"
 #include "work.h"
 
 namespace sdx::cli {
@@ -81,6 +83,9 @@ Work work_of(const PageRequest& request) {
   auto set = request.inputs.bindings(*request.model);
   if (!set) return stop(set.error()), std::move(work);
   options.set = *set;
+  options.journal = true;
+  const auto progress = std::make_shared<Progress>("planning", "operators");
+  options.progress = [progress](size_t done, size_t total) { progress->at(done, total); };
   auto known = inferred(request.model, options);
   if (!known) return stop(known.error()), std::move(work);
   work.wires = known->wires();
@@ -123,10 +128,17 @@ std::string identity(const PageRequest& request) {
 
 std::string weights(const model::Model& model) {
   Table table({"weight", "type", "bytes", "SHA-256 of its elements"});
-  size_t count = 0;
+  constexpr size_t kMegabyte = 1'000'000;
+  size_t count = 0, all = 0, hashed = 0;
+  for (const model::TensorData& tensor : model.graph->initializer) {
+    if (const auto data = model::data_of(tensor)) all += data->size();
+  }
+  Progress progress("hashing weights", "MB");
   for (const model::TensorData& tensor : model.graph->initializer) {
     ++count;
     const auto data = model::data_of(tensor);
+    progress.at(hashed / kMegabyte, all / kMegabyte, tensor.name);
+    hashed += data ? data->size() : 0;
     table.row({mono(tensor.name),
                escaped(fmt::format("{} {}", onnx_name(tensor.dtype()), to_string(tensor.dims))),
                data ? grouped(data->size()) : "",
@@ -270,7 +282,7 @@ std::string tensors(const model::Model& model, const Work& work) {
   return table.text();
 }
 
-std::string planned(const model::Model& model, const Work& work) {
+std::string planned(const Work& work) {
   if (!work.plan)
     return fmt::format("<p>There is no plan: <code>{}</code></p>\n", escaped(work.why_not));
   const plan::Plan& plan = *work.plan;
@@ -294,43 +306,34 @@ std::string planned(const model::Model& model, const Work& work) {
   sums.row({"steps", fmt::to_string(plan.steps.size())});
   html += sums.text();
 
-  Table steps({"step", "operation", "kernel", "stands for the model's nodes"});
-  std::set<std::string> seen;
-  const auto origins = [&](uint32_t id) {
-    const std::vector<std::string>& list = plan.graph.node(id).origin;
-    seen.insert(list.begin(), list.end());
-    return list;
-  };
-  for (size_t s = 0; s < plan.steps.size(); ++s) {
-    const plan::Step& step = plan.steps[s];
-    std::vector<std::string> from = origins(step.node);
-    if (step.fused) {
-      for (const std::string& name : origins(step.fused->node)) from.push_back(name);
-    }
-    const typed::Node& node = plan.graph.node(step.node);
-    steps.row({fmt::to_string(s), mono(node.op().name),
-               mono(step.kernel != nullptr ? step.kernel->name : std::string_view("reference")),
-               mono(fmt::format("{}", fmt::join(from, ", ")))});
-  }
-  html += steps.text();
-  std::vector<std::string> views, gone;
-  for (uint32_t id = 0; id < plan.graph.size(); ++id) {
-    for (const std::string& name : plan.graph.node(id).origin) {
-      if (seen.insert(name).second) views.push_back(name);
-    }
-  }
-  for (const model::Node& node : model.graph->node) {
-    const std::string name =
-        !node.name.empty() || node.output.empty() ? node.name : "%" + node.output[0];
-    if (!seen.contains(name)) gone.push_back(name);
-  }
-  const auto list = [&](std::string_view title, const std::vector<std::string>& names) {
-    if (names.empty()) return;
-    html += fmt::format("<p>{}: {}</p>\n", title, mono(fmt::format("{}", fmt::join(names, ", "))));
-  };
-  list("Views, which cost no step", views);
-  list("Folded into constants, inlined, or needed by no output", gone);
   return html;
+}
+
+// Both ways: what each planned operation stems from, and what became of each node.
+std::string trace(const model::Model& model, const Work& work) {
+  if (!work.plan) return "<p>There is no plan, and so no trace.</p>\n";
+  const auto journal = journal_of(model, *work.plan);
+  if (!journal) return fmt::format("<p>{}</p>\n", escaped(journal.error().text()));
+  const auto lines = [](const std::vector<std::string>& list) {
+    std::string text;
+    for (const std::string& line : list) text += (text.empty() ? "" : "<br>") + mono(line);
+    return text;
+  };
+  Table steps({"step", "operation", "kernel", "the model's nodes it stems from", "rules"});
+  for (size_t s = 0; s < journal->steps.size(); ++s) {
+    const TracedStep& step = journal->steps[s];
+    std::vector<std::string> from = step.nodes, by;
+    from.insert(from.end(), step.initializers.begin(), step.initializers.end());
+    for (const Replacement& r : step.by) {
+      by.push_back(
+          fmt::format("{}: {} -> {}", r.rule, fmt::join(r.gone, ", "), fmt::join(r.came, ", ")));
+    }
+    steps.row({fmt::to_string(s), mono(fmt::format("{} \"{}\"", step.operation, step.name)),
+               mono(step.kernel), lines(from), lines(by)});
+  }
+  Table nodes({"node of the model", "what became of it"});
+  for (const Fate& fate : journal->nodes) nodes.row({mono(fate.node), escaped(fate.text())});
+  return steps.text() + nodes.text();
 }
 
 constexpr std::string_view kNumerics =
@@ -366,7 +369,8 @@ Result<std::string> page_of(const PageRequest& request) {
   }
   html += "<h2>Graph</h2>\n";
   drawings(*model.graph, {.kind = "graph", .name = model.graph->name}, opsets, request, html);
-  html += "<h2>Plan: memory, work and where each step comes from</h2>\n" + planned(model, work);
+  html += "<h2>Plan: memory and work</h2>\n" + planned(work);
+  html += "<h2>Trace: from the model to the plan and back</h2>\n" + trace(model, work);
   html += "<h2>Values</h2>\n" + tensors(model, work);
   html += "<h2>Weights</h2>\n" + weights(model);
   html += "<h2>Numerics</h2>\n" + std::string(kNumerics);

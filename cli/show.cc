@@ -1,9 +1,12 @@
 // sardonyx show: the model at any stage of its road, as text.
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
+#include "api/journal.h"
 #include "draw.h"
 #include "inputs.h"
 #include "listing.h"
+#include "progress.h"
 #include "typed/text.h"
 
 namespace sdx::cli {
@@ -11,7 +14,7 @@ namespace {
 
 struct Flags {
   std::string model, stage = "model", format = "text", explain;
-  bool summary = false;
+  bool summary = false, journal = false;
   EngineFlags engine;
   InputFlags inputs;
 };
@@ -32,17 +35,49 @@ Result<std::string> text_inferred(const std::shared_ptr<const model::Model>& mod
   return listing(*model, types, known.bodies()->graphs);
 }
 
+std::string json_of(const Journal& journal) {
+  using Json = nlohmann::ordered_json;
+  Json steps = Json::array(), nodes = Json::array();
+  for (const TracedStep& step : journal.steps) {
+    Json by = Json::array();
+    for (const Replacement& r : step.by)
+      by.push_back({{"pass", r.pass}, {"rule", r.rule}, {"gone", r.gone}, {"came", r.came}});
+    steps.push_back({{"step", steps.size()},
+                     {"operation", step.operation},
+                     {"name", step.name},
+                     {"kernel", step.kernel},
+                     {"nodes", step.nodes},
+                     {"initializers", step.initializers},
+                     {"by", std::move(by)}});
+  }
+  for (const Fate& fate : journal.nodes) {
+    nodes.push_back({{"node", fate.node},
+                     {"fate", name_of(fate.kind)},
+                     {"steps", fate.steps},
+                     {"reason", fate.reason}});
+  }
+  const Json all = {{"steps", std::move(steps)}, {"nodes", std::move(nodes)}};
+  return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 Result<std::string> text_at(const Flags& flags) {
   if ((flags.summary || !flags.explain.empty()) && flags.stage != "inferred")
     return fail("SDX-C0038", "--explain and --summary belong to --at inferred");
+  if (flags.journal && (flags.stage != "plan" || flags.format == "svg" || flags.format == "dot"))
+    return fail("SDX-C0039", "--journal belongs to --at plan, as text or JSON");
+  if (flags.format == "json" && !flags.journal)
+    return fail("SDX-C0039", "only the journal has a JSON form: --at plan --journal");
   SDX_ASSIGN(const auto model, flags.engine.limits.read(flags.model));
-  const bool draws = flags.format != "text";
+  const bool draws = flags.format == "svg" || flags.format == "dot";
   if (draws && flags.stage == "plan") {
     return fail("SDX-C0070", "a plan has no drawing; --at typed or optimized has");
   }
   if (!draws && flags.stage == "model") return listing(*model);
   SDX_ASSIGN(CompileOptions options, flags.engine.options());
   SDX_TRY(flags.inputs.complete(*model, options));
+  options.journal = flags.journal;
+  const auto progress = std::make_shared<Progress>("planning", "operators");
+  options.progress = [progress](size_t done, size_t total) { progress->at(done, total); };
   if (!draws && flags.stage == "inferred") return text_inferred(model, flags, options);
   SDX_ASSIGN(const typed::Graph graph, type(model, options));
   if (draws && flags.stage != "optimized") return drawn(graph.without_dead(), flags.format);
@@ -51,7 +86,9 @@ Result<std::string> text_at(const Flags& flags) {
   SDX_ASSIGN(const auto compiled, compile(graph, options));
   if (flags.stage == "optimized") return drawn(compiled->graph(), flags.format);
   SDX_ASSIGN(const auto plan, compiled->plan_under({}));
-  return plan::to_text(*plan);
+  if (!flags.journal) return plan::to_text(*plan);
+  SDX_ASSIGN(const Journal journal, journal_of(*model, *plan));
+  return flags.format == "json" ? json_of(journal) : journal.text();
 }
 
 }  // namespace
@@ -66,13 +103,16 @@ Command show_command(CLI::App& program) {
       ->check(CLI::IsMember({"model", "checked", "inferred", "typed", "optimized", "plan"}))
       ->capture_default_str();
   app->add_option("--format", flags->format,
-                  "text, or a drawing of the graph: svg, or dot for Graphviz")
-      ->check(CLI::IsMember({"text", "svg", "dot"}))
+                  "text, or a drawing of the graph: svg, or dot for Graphviz; json: the journal")
+      ->check(CLI::IsMember({"text", "svg", "dot", "json"}))
       ->capture_default_str();
   flags->inputs.add_sizes_to(*app);
   app->add_option("--explain", flags->explain,
                   "at inferred: why this value has its type, rank and dimensions");
   app->add_flag("--summary", flags->summary, "at inferred: how much is known, in counts");
+  app->add_flag("--journal", flags->journal,
+                "at plan: the model's nodes that each step stems from, the rules that led there, "
+                "and what became of each node");
   flags->engine.add_to(*app);
   return {app, [flags] {
             const Result<std::string> text = text_at(*flags);

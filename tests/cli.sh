@@ -142,6 +142,23 @@ if [[ "$("${long[@]}" 2>&1)" == *"$esc"* ]]; then
   failed=1
 fi
 
+# Loading shows how far it is, with rate and remaining time: a bar on a terminal, plain lines elsewhere.
+export SARDONYX_PROGRESS_AFTER=0
+for flags in "run --random 1" "bench --runs 1" "show --at plan" "check --report $work/progress.html"; do
+  words="$sardonyx ${flags/ / $data/static.onnx }"
+  bar=$(TERM=xterm NO_COLOR=1 script -qec "$words" /dev/null)
+  if [[ "$bar" != *"ing [#"*" of "*" operators, "*" per second, "*" left"* ]]; then
+    echo "FAIL: no bar while loading: $flags"
+    failed=1
+  fi
+  plain=$($words 2>&1)
+  if [[ "$plain" != *"ing: "*" of "*" operators, "*" per second, "*" left"* || "$plain" == *"$esc"* ]]; then
+    echo "FAIL: no plain line while loading: $flags"
+    failed=1
+  fi
+done
+unset SARDONYX_PROGRESS_AFTER
+
 # A digest depends on the model and its inputs alone.
 digest=$("$sardonyx" run "$data/static.onnx" --random 7 --digest)
 for flags in "--threads 1" "--threads 3" "--isa portable" "--optimize off"; do
@@ -181,6 +198,11 @@ digits=$data/../../examples/digits/digits.onnx
 expect 0 'packed>' "$sardonyx" show "$digits" --at optimized --set N=1
 expect 0 ' #0>' "$sardonyx" show "$digits" --at optimized
 expect 0 'step' "$sardonyx" show "$data/static.onnx" --at plan
+expect 0 'by fuse_elementwise: ' "$sardonyx" show "$digits" --at plan --journal --set N=1
+expect 0 '  from node 0 ' "$sardonyx" show "$digits" --at plan --journal
+expect 0 '"fate": "step"' "$sardonyx" show "$data/loop.onnx" --at plan --journal --format json
+expect 2 'SDX-C0039' "$sardonyx" show "$digits" --at typed --journal
+expect 2 'SDX-C0039' "$sardonyx" show "$digits" --at plan --format json
 expect 0 '"median_ms":' "$sardonyx" bench "$data/static.onnx" --runs 3 --json
 expect 0 'min' "$sardonyx" bench "$data/static.onnx" --runs 3
 expect 0 'Softmax' "$sardonyx" profile "$data/static.onnx" --trace "$work/trace.json"

@@ -22,6 +22,7 @@ Result<infer::Inferred> inferred(std::shared_ptr<const model::Model> model,
   wanted.assertions = options.assertions;
   wanted.most_nodes = options.most_nodes;
   wanted.thorough = thorough;
+  wanted.journal = options.journal;
   if (thorough) wanted.bodies = std::make_shared<infer::BodyFacts>();
   const auto here = [&](Error error) {
     // "model.onnx: graph "main", node 7 ...": the outermost place in the model starts with the

@@ -69,7 +69,7 @@ Result<Inferred> infer(const check::Checked& checked, const Options& asked) {
     }
   }
   if (!learn) {
-    GraphSink sink(inferred.graph_, assumptions.get());
+    GraphSink sink(inferred.graph_, assumptions.get(), options.journal);
     SDX_ASSIGN(inferred.wires_, walk_model(model, options, sink));
     if (has_gap(inferred.graph_)) {
       inferred.net_.emplace();
@@ -84,7 +84,7 @@ Result<Inferred> infer(const check::Checked& checked, const Options& asked) {
     Net& net = *inferred.net_;
     solve(net, stated(*model->graph, inferred.net_wires_));
     inferred.graph_ = fresh();
-    LearntSink sink(inferred.graph_, net, assumptions.get(), options.set);
+    LearntSink sink(inferred.graph_, net, assumptions.get(), options.set, options.journal);
     Result<Wires> wires = walk_model(model, options, sink);
     if (!wires) {
       return sink.failed() ? with_reasons(std::move(wires).error(), net, *sink.failed())

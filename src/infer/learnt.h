@@ -9,8 +9,9 @@ namespace sdx::infer {
 
 class LearntSink final : public GraphSink {
  public:
-  LearntSink(typed::Graph& graph, const Net& net, Assumptions* assumptions, const Bindings& set)
-      : GraphSink(graph, assumptions), net_(net), set_(set) {}
+  LearntSink(typed::Graph& graph, const Net& net, Assumptions* assumptions, const Bindings& set,
+             bool journal)
+      : GraphSink(graph, assumptions, journal), net_(net), set_(set) {}
 
   typed::Outlet source(std::string name, Fact) override;
   typed::Outlet constant(Tensor value, std::string name) override;

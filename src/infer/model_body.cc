@@ -84,7 +84,7 @@ class ModelBody final : public PartialBody {
 
   Result<Graph> forwards(const Facts& formal, const Facts& captured, const Options& options) const {
     Graph typed = empty();
-    GraphSink sink(typed);
+    GraphSink sink(typed, nullptr, options.journal);
     SDX_TRY(fill(typed, formal, captured, options, sink));
     return typed;
   }
@@ -99,7 +99,7 @@ class ModelBody final : public PartialBody {
       return forwards(formal, captured, options_);
     solve(net, stated(graph_, scope.wires), place_);
     Graph typed = empty();
-    LearntSink sink(typed, net, nullptr, options_.set);
+    LearntSink sink(typed, net, nullptr, options_.set, options_.journal);
     SDX_TRY(fill(typed, formal, captured, options_, sink));
     return typed;
   }

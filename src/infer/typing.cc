@@ -31,6 +31,7 @@ class Typer {
       if (!tensor)
         return std::move(tensor).error().in(
             fmt::format("{}, initializer \"{}\"", scope.path, init.name));
+      const Entered here(sink_, &init);
       scope.wires[init.name] = sink_.constant(*std::move(tensor), init.name);
     }
     for (const model::SparseTensorData& init : body.sparse_initializer) {
@@ -40,6 +41,7 @@ class Typer {
       if (!tensor)
         return std::move(tensor).error().in(
             fmt::format("{}, initializer \"{}\"", scope.path, name));
+      const Entered here(sink_, &init);
       scope.wires[name] = sink_.constant(*std::move(tensor), name);
     }
     return nodes(body.node, scope);
@@ -51,6 +53,7 @@ class Typer {
     for (size_t i = 0; i < list.size(); ++i) {
       const model::Node& node = list[i];
       if (part != nullptr && !(*part)[i]) continue;
+      const Entered here(sink_, &node);
       if (Status status = add(list, i, scope); !status) {
         Error error = std::move(status).error();
         // What the typed graph calls "node ..." has a place in the model.

@@ -36,6 +36,7 @@ struct Options {
   std::shared_ptr<const Assumptions> assumptions;
   // Of a branch that did not fit the sizes at hand and is tried with any: its own must fit.
   bool any_sizes = false;
+  bool journal = false;  // keep which of the model's nodes each typed one comes from
 };
 
 // The fact that a declared type states. Dimensions without a name or number get symbols that start

@@ -2,6 +2,7 @@
 #include "plan/plan.h"
 #include "rewrite/rewrite.h"
 #include "typed/body.h"
+#include "typed/remake.h"
 
 namespace sdx::plan {
 
@@ -31,16 +32,20 @@ namespace {
 
 using Wires = std::vector<std::vector<Outlet>>;  // by node and slot: where it is now
 
-class Specializer {
+class Specializer : public typed::Remake {
  public:
-  Specializer(const Bindings& bindings, const Rewrites& rewrites)
-      : bindings_(bindings), rewrites_(rewrites) {}
+  Specializer(const Graph& graph, const Bindings& bindings, const Rewrites& rewrites)
+      : Remake(graph, "specialize"), bindings_(bindings), rewrites_(rewrites) {
+    made.assumptions.reset();  // the bindings have been held against them
+  }
 
-  // Makes the nodes of `from` again; `wires` has its sources' places.
-  Status copy(const Graph& from, Wires& wires) {
+  // Makes the nodes of `from` again, the old graph or number `number` of the others; `wires` has
+  // its sources' places.
+  Status copy(const Graph& from, Wires& wires, uint32_t number = 0) {
     for (uint32_t id = 0; id < from.size(); ++id) {
       const typed::Node& node = from.node(id);
       if (node.kind == typed::Node::Kind::source) continue;
+      Place here = at(id, number);
       if (node.kind == typed::Node::Kind::constant) {
         wires[id] = {made.constant(*node.outputs[0].value, node.use.name)};
         continue;
@@ -51,6 +56,7 @@ class Specializer {
       }
       if (node.use.op == &ops::if_) {
         SDX_ASSIGN(const bool done, inline_branch(node, inputs, wires[id]));
+        if (done) here.by("inline_branch");
         if (done) continue;
       }
       SDX_ASSIGN(wires[id], made.add(node.use, std::move(inputs), node.origin));
@@ -79,8 +85,6 @@ class Specializer {
     return fact;
   }
 
-  Graph made;
-
  private:
   // If whose condition is known now: the nodes of the branch take its place.
   Result<bool> inline_branch(const typed::Node& node, const std::vector<Outlet>& inputs,
@@ -96,11 +100,13 @@ class Specializer {
     const auto* branch = dynamic_cast<const typed::GraphBody*>(body.get());
     if (branch == nullptr || branch->graph().outputs().size() < node.use.wanted.size())
       return false;
-    SDX_ASSIGN(const Graph graph, rewritten(branch->graph(), rewrites_));
+    SDX_ASSIGN(Graph ready, rewritten(branch->graph(), rewrites_));
+    const uint32_t number = also_from(std::move(ready));
+    const Graph& graph = other(number);
     Wires wires(graph.size());
     for (size_t i = 0; i < graph.inputs().size(); ++i)
       wires[graph.inputs()[i].node] = {inputs[node.use.formal_inputs + i]};
-    SDX_TRY(copy(graph, wires));
+    SDX_TRY(copy(graph, wires, number));
     for (size_t slot = 0; slot < node.use.wanted.size(); ++slot) {
       const Outlet outlet = graph.outputs()[slot].outlet;
       outputs.push_back(wires[outlet.node][outlet.slot]);
@@ -115,19 +121,19 @@ class Specializer {
 }  // namespace
 
 Result<Graph> specialize(const Graph& graph, const Bindings& bindings, const Rewrites& rewrites) {
-  Specializer specializer(bindings, rewrites);
+  Specializer specializer(graph, bindings, rewrites);
   Graph& made = specializer.made;
-  made.name = graph.name;
   Wires wires(graph.size());
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const uint32_t id = graph.inputs()[i].node;
+    const auto here = specializer.at(id);
     wires[id] = {made.source(graph.node(id).use.name, specializer.bound(graph.fact({id, 0}), i))};
   }
   SDX_TRY(specializer.copy(graph, wires));
   for (const typed::Output& output : graph.outputs()) {
     made.output(output.name, wires[output.outlet.node][output.outlet.slot]);
   }
-  return made.without_dead();
+  return specializer.finish();
 }
 
 }  // namespace sdx::plan

@@ -188,10 +188,14 @@ std::vector<Role> choose(const Graph& graph) {
 }
 
 // The new graph, with each old wire in one or both layouts.
-struct Maker {
-  const Graph& old;
+struct Maker : typed::Remake {
+  Maker(const Graph& graph, const std::vector<Role>& chosen)
+      : Remake(graph, "blocked_layout"),
+        roles(chosen),
+        plain(graph.size()),
+        blocked(graph.size()) {}
+
   const std::vector<Role>& roles;
-  Graph made;
   std::vector<std::vector<Outlet>> plain, blocked;  // by old node and slot; absent: not made yet
 
   Result<Outlet> add(const Op& op, AttrMap attrs, std::vector<Outlet> inputs, const Node* node) {
@@ -276,6 +280,8 @@ struct Maker {
 
   Status take(uint32_t id) {
     const Node& node = old.node(id);
+    Place here = at(id);
+    if (roles[id] != Role::none) here.by("blocked_layout");
     plain[id].resize(node.outputs.size());
     blocked[id].resize(node.outputs.size());
     if (node.kind == Node::Kind::source) {
@@ -307,16 +313,14 @@ Result<Graph> blocked_layout(const Graph& graph) {
   const std::vector<Role> roles = choose(graph);
   if (std::none_of(roles.begin(), roles.end(), [](Role role) { return role == Role::conv; }))
     return graph;
-  Maker maker{graph, roles, {}, {}, {}};
-  maker.made.name = graph.name;
-  maker.plain.resize(graph.size());
-  maker.blocked.resize(graph.size());
+  Maker maker(graph, roles);
   for (uint32_t id = 0; id < graph.size(); ++id) SDX_TRY(maker.take(id));
   for (const typed::Output& output : graph.outputs()) {
+    const auto here = maker.at(output.outlet.node);
     SDX_ASSIGN(const Outlet wire, maker.as_plain(output.outlet));
     maker.made.output(output.name, wire);
   }
-  return maker.made.without_dead();
+  return maker.finish();
 }
 
 }  // namespace sdx::rewrite

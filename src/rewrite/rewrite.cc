@@ -8,10 +8,8 @@ using typed::Graph;
 using typed::Node;
 using typed::Outlet;
 
-Rewriting::Rewriting(const Graph& old_graph)
-    : old(old_graph), moved_(old_graph.size()), uses_(old_graph.size()) {
-  made.name = old.name;
-  made.assumptions = old.assumptions;
+Rewriting::Rewriting(const Graph& old_graph, std::string_view pass)
+    : Remake(old_graph, pass), moved_(old_graph.size()), uses_(old_graph.size()) {
   for (uint32_t id = 0; id < old.size(); ++id) uses_[id].resize(old.node(id).outputs.size());
   for (const Node& node : old.nodes()) {
     for (const Outlet input : node.inputs) {
@@ -43,10 +41,11 @@ Result<std::vector<Outlet>> Rewriting::add(const Op& op, AttrMap attrs, std::vec
   return made.add(std::move(use), std::move(inputs), std::move(origin));
 }
 
-Result<Graph> apply_rules(const Graph& graph, std::span<const Rule> rules) {
-  Rewriting rewriting(graph);
+Result<Graph> apply_rules(const Graph& graph, std::span<const Rule> rules, std::string_view pass) {
+  Rewriting rewriting(graph, pass);
   for (uint32_t id = 0; id < graph.size(); ++id) {
     const Node& node = graph.node(id);
+    typed::Remake::Place here = rewriting.at(id);
     std::vector<Outlet>& wires = rewriting.moved_[id];
     if (node.kind == Node::Kind::source) {
       wires = {rewriting.made.source(node.use.name, node.outputs[0])};
@@ -61,6 +60,7 @@ Result<Graph> apply_rules(const Graph& graph, std::span<const Rule> rules) {
       if (!replaced) return std::move(replaced).error().in(fmt::format("rewrite {}", rule.name));
       if (*replaced) {
         wires = **std::move(replaced);
+        here.by(rule.name);
         break;
       }
     }
@@ -72,7 +72,7 @@ Result<Graph> apply_rules(const Graph& graph, std::span<const Rule> rules) {
   for (const typed::Output& output : graph.outputs()) {
     rewriting.made.output(output.name, rewriting.now(output.outlet));
   }
-  Graph made = rewriting.made.without_dead();
+  Graph made = rewriting.finish();
 #ifndef NDEBUG
   SDX_TRY(made.verify());
 #endif
@@ -80,15 +80,16 @@ Result<Graph> apply_rules(const Graph& graph, std::span<const Rule> rules) {
 }
 
 Result<Graph> optimize(const Graph& graph) {
-  SDX_ASSIGN(const Graph ordered, apply_rules(graph.without_dead(), ordering_rules()));
-  SDX_ASSIGN(const Graph programs, apply_rules(ordered, rules()));
-  SDX_ASSIGN(const Graph fused, apply_rules(programs, rules_on_programs()));
-  SDX_ASSIGN(const Graph made, apply_rules(fused, layout_rules()));
+  SDX_ASSIGN(const Graph ordered,
+             apply_rules(graph.without_dead(), ordering_rules(), "ordering_rules"));
+  SDX_ASSIGN(const Graph programs, apply_rules(ordered, rules(), "rules"));
+  SDX_ASSIGN(const Graph fused, apply_rules(programs, rules_on_programs(), "rules_on_programs"));
+  SDX_ASSIGN(const Graph made, apply_rules(fused, layout_rules(), "layout_rules"));
   return blocked_layout(made);
 }
 
 Result<Graph> to_standard_numerics(const Graph& graph) {
-  return apply_rules(graph.without_dead(), standard_numerics());
+  return apply_rules(graph.without_dead(), standard_numerics(), "standard_numerics");
 }
 
 }  // namespace sdx::rewrite

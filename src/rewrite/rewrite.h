@@ -7,17 +7,14 @@
 #include <string_view>
 #include <vector>
 
-#include "typed/graph.h"
+#include "typed/remake.h"
 
 namespace sdx::rewrite {
 
 // A graph being rewritten: the old one, and the new one as far as it has been made.
-class Rewriting {
+class Rewriting : public typed::Remake {
  public:
-  explicit Rewriting(const typed::Graph& old);
-
-  const typed::Graph& old;
-  typed::Graph made;
+  Rewriting(const typed::Graph& old, std::string_view pass);
 
   // The new wire that stands for an old one; all inputs of the node at hand have one.
   typed::Outlet now(typed::Outlet old_outlet) const {
@@ -34,7 +31,8 @@ class Rewriting {
                                          std::span<const typed::Node* const> stands_for);
 
  private:
-  friend Result<typed::Graph> apply_rules(const typed::Graph&, std::span<const struct Rule>);
+  friend Result<typed::Graph> apply_rules(const typed::Graph&, std::span<const struct Rule>,
+                                          std::string_view);
   std::vector<std::vector<typed::Outlet>> moved_;
   std::vector<std::vector<size_t>> uses_;
 };
@@ -53,7 +51,8 @@ struct Rule {
 
 // One pass of all rules over the graph, in order; the first that applies at a node wins. Dead nodes
 // go.
-Result<typed::Graph> apply_rules(const typed::Graph& graph, std::span<const Rule> rules);
+Result<typed::Graph> apply_rules(const typed::Graph& graph, std::span<const Rule> rules,
+                                 std::string_view pass = "rules");
 
 // Convolutions that feed each other with their channels in blocks of 16; keeps every bit.
 Result<typed::Graph> blocked_layout(const typed::Graph& graph);

@@ -170,6 +170,10 @@ Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs
       for (size_t slot = 0; slot < folded->size(); ++slot) {
         outlets.push_back(use.wants(slot) ? constant((*folded)[slot].tensor(), use.name)
                                           : Outlet{});
+        if (!use.wants(slot)) continue;
+        for (const Outlet input : inputs) {
+          if (input.present()) nodes_.back().folded_from.push_back(input.node);
+        }
       }
       return outlets;
     }
@@ -212,6 +216,17 @@ std::vector<std::vector<std::vector<uint32_t>>> Graph::successors() const {
 }
 
 Graph Graph::without_dead() const {
+  std::vector<uint32_t> moved;
+  Graph kept = live_part(moved);
+  if (journal == nullptr) return kept;
+  std::vector<Section> copies(nodes_.size());
+  for (uint32_t id = 0; id < nodes_.size(); ++id) copies[id] = {{0, id}, id, id + 1, {}};
+  const Graph* const olds[] = {this};
+  kept.journal = write_chapter("dead_code", olds, copies, moved, kept);
+  return kept;
+}
+
+Graph Graph::live_part(std::vector<uint32_t>& moved) const {
   std::vector<bool> live(nodes_.size(), false);
   for (const Output& output : outputs_) live[output.outlet.node] = true;
   for (size_t id = nodes_.size(); id-- > 0;) {
@@ -224,7 +239,7 @@ Graph Graph::without_dead() const {
   Graph kept;
   kept.name = name;
   kept.assumptions = assumptions;
-  std::vector<uint32_t> moved(nodes_.size(), UINT32_MAX);
+  moved.assign(nodes_.size(), UINT32_MAX);
   const auto map = [&](Outlet outlet) {
     return outlet.present() ? Outlet{moved[outlet.node], outlet.slot} : outlet;
   };
@@ -233,6 +248,7 @@ Graph Graph::without_dead() const {
     moved[id] = uint32_t(kept.nodes_.size());
     Node node = nodes_[id];
     for (Outlet& input : node.inputs) input = map(input);
+    node.folded_from.clear();
     kept.nodes_.push_back(std::move(node));
   }
   for (const Outlet input : inputs_) kept.inputs_.push_back(map(input));

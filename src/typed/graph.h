@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "op/op.h"
+#include "typed/journal.h"
 
 namespace sdx {
 class Assumptions;  // fact/assume.h
@@ -31,8 +32,9 @@ struct Node {
   sdx::Node use;                         // operator, opset, attributes, name; of a source: its name
   std::shared_ptr<const void> resolved;  // what op->read made
   std::vector<Outlet> inputs;
-  Facts outputs;                    // absent facts for outputs that nobody named
-  std::vector<std::string> origin;  // names of the model's nodes that this one stands for
+  Facts outputs;                      // absent facts for outputs that nobody named
+  std::vector<std::string> origin;    // names of the model's nodes that this one stands for
+  std::vector<uint32_t> folded_from;  // of a constant that folding made: the nodes it was made from
 
   const Op& op() const { return *use.op; }
 };
@@ -47,6 +49,8 @@ class Graph {
   std::string name;
   // What holds of the symbols; sizes are simplified by it as nodes are added.
   std::shared_ptr<const Assumptions> assumptions;
+  // Where its nodes come from, if the model was typed with a journal.
+  std::shared_ptr<const Chapter> journal;
 
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& node(uint32_t id) const { return nodes_[id]; }
@@ -71,6 +75,9 @@ class Graph {
   std::vector<std::vector<std::vector<uint32_t>>> successors() const;
   // The same graph without nodes that no output needs. Sources stay: they are the signature.
   Graph without_dead() const;
+  // The same without a word in the journal; `moved` tells each node's new number, UINT32_MAX if it
+  // went.
+  Graph live_part(std::vector<uint32_t>& moved) const;
   // Drops the value of a constant that nobody will read again; its shape stays.
   void forget_value(uint32_t node) { nodes_[node].outputs[0].value.reset(); }
   // Every invariant of the structure; an error is a bug of whoever changed the graph.
@@ -81,6 +88,9 @@ class Graph {
   std::vector<Outlet> inputs_;
   std::vector<Output> outputs_;
 };
+
+// For people: Conv "conv1".
+std::string shown(const Node& node);
 
 // The largest constant that folding may make where it grows what is stored, and where it does not:
 // larger weights stay in their file until a kernel packs them.
