@@ -63,6 +63,76 @@ TEST(Engine, a_typed_graph_comes_back_from_its_text_and_computes_the_same) {
   }
 }
 
+// Numbers of either sign, different everywhere.
+std::vector<Value> different(const typed::Graph& graph) {
+  std::vector<Value> values;
+  uint32_t seed = 1;
+  for (const typed::Outlet input : graph.inputs()) {
+    Tensor tensor = Tensor::make(graph.fact(input).type, graph.fact(input).dims());
+    for (size_t i = 0; i < tensor.count(); ++i) {
+      seed = seed * 1664525u + 1013904223u;
+      set_f64(tensor.type(), tensor.raw(), i, double(int32_t(seed)) * 0x1p-30);
+    }
+    values.emplace_back(std::move(tensor));
+  }
+  return values;
+}
+
+TEST(Engine, what_follows_a_product_on_its_blocks_has_the_bits_of_steps_on_their_own) {
+  const char* product = R"(graph "g" {{
+      %x = input : {0}[2,19,40]
+      %w = input : {0}[40,{1}]
+      %b = input : {0}[{1}]
+      %r = input : {0}[2,19,{1}]
+      %h = input : {0}[19,1]
+      %s = input : {0}[]
+      %1 = MatMul.13 (%x, %w)
+      %2 = Add.14 (%1, %b)
+      %3 = Mul.14 (%2, %h)
+      %4 = Gelu.20 (%3)
+      %5 = Mul.14 (%4, %s)
+      %6 = Add.14 (%r, %5)
+      output "y" = %6
+    }})";
+  const char* bytes = R"(graph "g" {{
+      %x = input : f32[2,19,40]
+      %w = input : f32[40,{1}]
+      %b = input : f32[{1}]
+      %r = input : f32[2,19,{1}]
+      %1, %2, %3 = DynamicQuantizeLinear.11 (%x)
+      %4, %5, %6 = DynamicQuantizeLinear.11 (%w)
+      %7 = Mul.14 (%2, %5)
+      %8 = MatMulInteger.10 (%1, %4, %3, %6)
+      %9 = Cast.13 {{to=1}} (%8)
+      %10 = Mul.14 (%9, %7)
+      %11 = Add.14 (%10, %b)
+      %12 = Add.14 (%11, %r)
+      output "y" = %12
+    }})";
+  for (const char* text : {product, bytes}) {
+    for (const char* type : {"f32", "f16", "bf16"}) {
+      for (const int columns : {9, 96, 200, 1100}) {
+        const auto graph = typed::parse(fmt::format(fmt::runtime(text), type, columns), {});
+        ASSERT_TRUE(graph) << graph.error().text();
+        std::vector<Value> expected;
+        for (const bool optimize : {false, true}) {
+          for (const int threads : {1, 2}) {
+            CompileOptions options;
+            options.threads = threads;
+            options.optimize = optimize;
+            const auto compiled = compile(*graph, options);
+            ASSERT_TRUE(compiled) << compiled.error().text();
+            const auto outputs = run::Session(*compiled).run(different(*graph));
+            ASSERT_TRUE(outputs) << outputs.error().text();
+            if (expected.empty()) expected = *outputs;
+            EXPECT_TRUE(equal((*outputs)[0], expected[0])) << type << " " << columns;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Engine, a_type_error_names_the_file_the_node_and_its_inputs) {
   const auto model =
       model::read_file(std::filesystem::path(models()[0]).parent_path() / "badshape.onnx");

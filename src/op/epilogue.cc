@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "kernel/tile/tile.h"
+
 namespace sdx {
 namespace {
 
@@ -93,7 +95,7 @@ void FusedProgram::find_opening(size_t inputs) {
 
 void EpilogueCall::open_in(Finish& finish) {
   if (fused == nullptr || fused->opening_.empty() || finish.bias != nullptr ||
-      finish.other != nullptr)
+      finish.other != nullptr || inputs[fused->opening_[0]].type != DType::f32)
     return;
   finish.bias = inputs[fused->opening_[0]].data<float>();
   finish.bias_row = 0;
@@ -108,12 +110,17 @@ void EpilogueCall::open_in(Finish& finish) {
   opened = true;
 }
 
-const float* EpilogueCall::operand(size_t k, size_t row, size_t col) const {
+const float* EpilogueCall::operand(size_t k, size_t row, size_t col, size_t n, float* room) const {
   const FusedProgram::Operand& o = fused->operands_[k];
   const size_t lead = o.lead == FusedProgram::Lead::none  ? 0
                       : o.lead == FusedProgram::Lead::all ? row
                                                           : row % fused->last_axis_;
-  return inputs[k].data<float>() + (o.columns ? lead * fused->columns_ + col : lead);
+  const size_t at = o.columns ? lead * fused->columns_ + col : lead;
+  const View& view = inputs[k];
+  if (view.type == DType::f32) return view.data<float>() + at;
+  const auto widen = view.type == DType::f16 ? tile::from_f16 : tile::from_bf16;
+  widen(view.data<uint16_t>() + at, room, o.columns ? n : 1);
+  return room;
 }
 
 std::optional<Ending> EpilogueCall::ending() const {
@@ -164,12 +171,17 @@ void EpilogueCall::block(void* self, float* c, size_t ldc, size_t row, size_t co
   std::array<uint8_t, Program::kMostInputs> stride{};
   if (cols >= kWide || rows == 1) {
     for (size_t r = 0; r < rows; ++r) {
-      for (size_t k = 0; k < inputs; ++k) {
-        const bool is_product = k == fused.product_;
-        in[k] = is_product ? c + r * ldc : call.operand(k, row + r, col);
-        stride[k] = is_product || fused.operands_[k].columns ? 1 : 0;
+      for (size_t first = 0; first < cols; first += Program::kTile) {
+        const size_t n = std::min(Program::kTile, cols - first);
+        float* at = c + r * ldc + first;
+        for (size_t k = 0; k < inputs; ++k) {
+          const bool is_product = k == fused.product_;
+          in[k] = is_product ? at
+                             : call.operand(k, row + r, col + first, n, tiles + k * Program::kTile);
+          stride[k] = is_product || fused.operands_[k].columns ? 1 : 0;
+        }
+        program.run(in.data(), stride.data(), at, n, memory);
       }
-      program.run(in.data(), stride.data(), c + r * ldc, cols, memory);
     }
     return;
   }
@@ -183,17 +195,18 @@ void EpilogueCall::block(void* self, float* c, size_t ldc, size_t row, size_t co
       const bool is_product = k == fused.product_;
       if (!is_product && fused.operands_[k].lead == FusedProgram::Lead::none &&
           !fused.operands_[k].columns) {
-        in[k] = call.inputs[k].data<float>();
+        in[k] = call.operand(k, row, col, 1, tile);
         stride[k] = 0;
         continue;
       }
       for (size_t r = 0; r < count; ++r) {
+        float* to = tile + r * cols;
         const float* from =
-            is_product ? c + (first + r) * ldc : call.operand(k, row + first + r, col);
-        if (is_product || fused.operands_[k].columns) {
-          std::memcpy(tile + r * cols, from, cols * sizeof(float));
-        } else {
-          std::fill_n(tile + r * cols, cols, *from);
+            is_product ? c + (first + r) * ldc : call.operand(k, row + first + r, col, cols, to);
+        if (!is_product && !fused.operands_[k].columns) {
+          std::fill_n(to, cols, *from);
+        } else if (from != to) {
+          std::memcpy(to, from, cols * sizeof(float));
         }
       }
     }

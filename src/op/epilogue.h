@@ -3,7 +3,7 @@
 //
 // The product is seen as a matrix of rows and columns; every other operand of the program is one
 // value for all, one per row or column, or one per element. The planner makes it; a kernel that can
-// (Kernel::epilogue) calls it through Args.
+// (Kernel::epilogue) calls it through Args. Blocks are floats; operands of 16 bits are widened.
 #pragma once
 
 #include <memory>
@@ -72,7 +72,8 @@ struct EpilogueCall {
   }
   static void block(void* self, float* c, size_t ldc, size_t row, size_t col, size_t rows,
                     size_t cols);
-  const float* operand(size_t k, size_t row, size_t col) const;
+  // n elements of operand k from here on: where they lie, or as floats in `room`.
+  const float* operand(size_t k, size_t row, size_t col, size_t n, float* room) const;
 };
 
 }  // namespace sdx

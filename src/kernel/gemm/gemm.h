@@ -40,7 +40,8 @@ struct GemmArgs {
   Finish finish;
   bool raw = false;  // only for C of f32: the bare chains, any NaN as it comes
   const void* bias_16 = nullptr;
-  // Only for C of f32. Rows are numbered through the batch: batch index * m + row.
+  // Rows are numbered through the batch: batch index * m + row. Blocks of a C of 16 bits come as
+  // floats, rounded to its type, and are rounded again after.
   Epilogue epilogue;
 
   // Products of a batch lie this many elements apart; 0 shares the operand.

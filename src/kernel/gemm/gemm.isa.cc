@@ -9,14 +9,16 @@ namespace {
 
 size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
-// A 16-bit output: chains end in a block of floats, which is finished and rounded row by row.
-void store_16(const GemmBlock& g, float* block, size_t row, size_t col, size_t rows, size_t cols) {
+// A 16-bit output: chains end in a block of floats (rows of `ld`), whose columns of one panel are
+// finished here.
+void finish_16(const GemmBlock& g, float* block, size_t ld, size_t row, size_t col, size_t rows,
+               size_t cols) {
   const Finish& f = g.finish;
   alignas(64) float bias[kPanel];
   for (size_t r = 0; r < rows; ++r) {
-    float* x = block + r * kPanel;
+    float* x = block + r * ld;
     if (f.alpha != 1) {
-      for (size_t j = 0; j < kPanel; ++j) x[j] = x[j] * f.alpha;
+      for (size_t j = 0; j < cols; ++j) x[j] = x[j] * f.alpha;
     }
     if (g.bias_16 != nullptr) {
       const uint16_t* from =
@@ -31,8 +33,21 @@ void store_16(const GemmBlock& g, float* block, size_t row, size_t col, size_t r
       }
       for (size_t j = 0; j < cols; ++j) x[j] = x[j] + bias[j];
     }
-    narrow_row(x, g.c_type, cols, static_cast<uint16_t*>(g.c) + (row + r) * g.ldc + col);
   }
+}
+
+// Columns of 16-bit outputs that wait as floats for their epilogue.
+constexpr size_t kWaiting = 16 * kPanel;
+
+// The rounding of a finished block, its epilogue, and the rounding of what that makes.
+void end_16(const GemmBlock& g, float* block, size_t row, size_t col, size_t rows, size_t cols) {
+  uint16_t* c = static_cast<uint16_t*>(g.c) + row * g.ldc + col;
+  for (size_t r = 0; r < rows; ++r) {
+    narrow_row(block + r * kWaiting, g.c_type, cols, c + r * g.ldc);
+    widen_row(c + r * g.ldc, g.c_type, cols, block + r * kWaiting);
+  }
+  g.epilogue.fn(g.epilogue.ctx, block, kWaiting, g.row + row, g.col + col, rows, cols);
+  for (size_t r = 0; r < rows; ++r) narrow_row(block + r * kWaiting, g.c_type, cols, c + r * g.ldc);
 }
 
 constexpr size_t kLine = 16;  // floats
@@ -56,9 +71,9 @@ bool reads_rows_in_place(const GemmBlock& g, size_t rows) {
 }
 
 // Rows [row, row + rows) against panels [first, end), over one stretch of k. `ahead`: which half of
-// the panels after these to fetch meanwhile, 2 for none.
+// the panels after these to fetch meanwhile, 2 for none. `waiting`: where 16-bit outputs wait.
 void run_panels(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, size_t first,
-                size_t end, size_t ahead) {
+                size_t end, size_t ahead, float* waiting) {
   TileArgs t;
   t.k = s.length;
   const size_t a_size = g.a_type == DType::f32 ? sizeof(float) : sizeof(uint16_t);
@@ -103,11 +118,16 @@ void run_panels(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, s
         tile_block(t, rows);
       }
     } else {
-      t.c = block;
-      t.ldc = kPanel;
+      const bool waits = g.epilogue.fn != nullptr;
+      t.c = waits ? waiting + (p - first) * kPanel : block;
+      t.ldc = waits ? kWaiting : kPanel;
       t.finish = nullptr;
       tile_block(t, rows);
-      store_16(g, block, row, col, rows, t.cols);
+      finish_16(g, t.c, t.ldc, row, col, rows, t.cols);
+      for (size_t r = 0; r < rows && !waits; ++r) {
+        narrow_row(block + r * kPanel, g.c_type, t.cols,
+                   static_cast<uint16_t*>(g.c) + (row + r) * g.ldc + col);
+      }
     }
   }
 }
@@ -172,7 +192,10 @@ void gemm_block(const GemmBlock& given) {
   // Panels that run against one packed row block of A before the next: half a megabyte of
   // second-level cache.
   const size_t longest = (g.k + stretches - 1) / stretches;
-  const size_t group = longest == 0 ? panels : (8 * kDepth + longest - 1) / longest;
+  const bool narrow = g.c_type != DType::f32;
+  size_t group = longest == 0 ? panels : (8 * kDepth + longest - 1) / longest;
+  if (narrow && g.epilogue.fn != nullptr) group = least(group, kWaiting / kPanel);
+  alignas(64) float waiting[kRowBlock * kWaiting];
   for (size_t i = 0; i < stretches; ++i) {
     const size_t begin = g.k * i / stretches;
     const Stretch s{begin, g.k * (i + 1) / stretches - begin, i + 1 == stretches};
@@ -182,11 +205,14 @@ void gemm_block(const GemmBlock& given) {
         const size_t row = row_block_begin(g.rows, blocks, block);
         const size_t rows = row_block_begin(g.rows, blocks, block + 1) - row;
         const size_t left = blocks - 1 - block;
-        run_panels(g, s, row, rows, p, end, blocks == 1 || left > 1 ? 2 : 1 - left);
-        if (s.last && g.epilogue.fn != nullptr) {
-          const size_t col = p * kPanel;
+        run_panels(g, s, row, rows, p, end, blocks == 1 || left > 1 ? 2 : 1 - left, waiting);
+        if (!s.last || g.epilogue.fn == nullptr) continue;
+        const size_t col = p * kPanel, cols = least(g.cols, end * kPanel) - col;
+        if (narrow) {
+          end_16(g, waiting, row, col, rows, cols);
+        } else {
           g.epilogue.fn(g.epilogue.ctx, static_cast<float*>(g.c) + row * g.ldc + col, g.ldc,
-                        g.row + row, g.col + col, rows, least(g.cols, end * kPanel) - col);
+                        g.row + row, g.col + col, rows, cols);
         }
       }
     }

@@ -28,6 +28,16 @@ SDX_DECLARE_ISAS(void dequantize_4_f16(const uint8_t* x, uint16_t* y, size_t n,
 // y = saturate(round half to even(float(c) * ratio) + zero).
 SDX_DECLARE_ISAS(void requantize_32_8(const int32_t* c, uint8_t* y, size_t n, const float* ratio,
                                       size_t step, int32_t zero, bool is_signed);)
+// y = (a - zero) * scale + (b - zero) * scale, or 0 instead of less if `relu`, quantised again; the
+// last scale and zero point are y's. May be called if adds_bytes() says so.
+struct AddBytes {
+  float scale[3];
+  int32_t zero[3];
+  bool relu, is_signed;
+};
+bool adds_bytes(const AddBytes&);
+SDX_DECLARE_ISAS(void add_bytes(const AddBytes&, const uint8_t* a, const uint8_t* b, uint8_t* y,
+                                size_t n);)
 // Widens *least and *most to hold all elements; NaN if one is NaN.
 SDX_DECLARE_ISAS(void range_f32(const float* x, size_t n, float* least, float* most);)
 

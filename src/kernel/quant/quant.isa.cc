@@ -124,6 +124,62 @@ void quantize_by(float s, int z, const float* x, Int* y, size_t n) {
 #endif
 }
 
+#if defined(SDX_ISA_avx512)
+
+// As quantize_by, for sums that adds_bytes() has found to be no NaN and not far from y's range.
+template <class Int>
+void add(const AddBytes& t, const Int* a, const Int* b, Int* y, size_t n) {
+  constexpr bool kSigned = Int(-1) < Int(0);
+  constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+  const __m512 scale_a = _mm512_set1_ps(t.scale[0]), scale_b = _mm512_set1_ps(t.scale[1]),
+               scale = _mm512_set1_ps(t.scale[2]), by = _mm512_set1_ps(1.0f / t.scale[2]),
+               half = _mm512_set1_ps(0.5f - 0x1p-11f);
+  const __m512i zero_a = _mm512_set1_epi32(t.zero[0]), zero_b = _mm512_set1_epi32(t.zero[1]),
+                zero = _mm512_set1_epi32(t.zero[2]), none = _mm512_setzero_si512();
+  const __m512 low = _mm512_set1_ps(t.relu ? 0.0f : -__builtin_inff());
+  const auto value =
+      [](__m512i bytes, __m512i zero_point, __m512 by_scale) __attribute__((always_inline)) {
+    return _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_sub_epi32(bytes, zero_point)), by_scale);
+  };
+  for (size_t i = 0; i < n; i += 16) {
+    const __mmask16 some = first_of(n - i);
+    const __m512 sum = _mm512_max_ps(_mm512_add_ps(value(bytes_16(a + i, some), zero_a, scale_a),
+                                                   value(bytes_16(b + i, some), zero_b, scale_b)),
+                                     low);
+    const __m512 q = _mm512_mul_ps(sum, by);
+    __m512i nearest = _mm512_cvt_roundps_epi32(q, kNearest);
+    const __m512 rest = _mm512_abs_ps(_mm512_sub_ps(q, _mm512_cvtepi32_ps(nearest)));
+    if (__builtin_expect(_mm512_cmp_ps_mask(rest, half, _CMP_GT_OQ) != 0, 0))
+      nearest = _mm512_cvt_roundps_epi32(_mm512_div_ps(sum, scale), kNearest);
+    nearest = _mm512_add_epi32(nearest, zero);
+    if constexpr (kSigned) {
+      _mm512_mask_cvtsepi32_storeu_epi8(y + i, some, nearest);
+    } else {
+      _mm512_mask_cvtusepi32_storeu_epi8(y + i, some, _mm512_max_epi32(nearest, none));
+    }
+  }
+}
+
+#else
+
+template <class Int>
+void add(const AddBytes& t, const Int* a, const Int* b, Int* y, size_t n) {
+  constexpr size_t kBlock = 128;
+  float sum[kBlock], other[kBlock];
+  for (size_t first = 0; first < n; first += kBlock) {
+    const size_t count = n - first < kBlock ? n - first : kBlock;
+    dequantize_by(t.scale[0], t.zero[0], a + first, sum, count);
+    dequantize_by(t.scale[1], t.zero[1], b + first, other, count);
+    for (size_t i = 0; i < count; ++i) {
+      const float both = sum[i] + other[i];
+      sum[i] = t.relu && both < 0 ? 0.0f : both;
+    }
+    quantize_by(t.scale[2], t.zero[2], sum, y + first, count);
+  }
+}
+
+#endif
+
 template <class Int>
 void quantize(const float* x, Int* y, size_t n, const float* scale, const Int* zero, size_t step) {
   if (step == 0) {
@@ -256,6 +312,15 @@ void requantize_32_8(const int32_t* c, uint8_t* y, size_t n, const float* ratio,
     requantize(c, reinterpret_cast<int8_t*>(y), n, ratio, step, zero);
   } else {
     requantize(c, y, n, ratio, step, zero);
+  }
+}
+
+void add_bytes(const AddBytes& t, const uint8_t* a, const uint8_t* b, uint8_t* y, size_t n) {
+  if (t.is_signed) {
+    add(t, reinterpret_cast<const int8_t*>(a), reinterpret_cast<const int8_t*>(b),
+        reinterpret_cast<int8_t*>(y), n);
+  } else {
+    add(t, a, b, y, n);
   }
 }
 

@@ -45,5 +45,48 @@ TEST(QuantizeF32To8, gives_the_quotient_s_nearest_integer) {
   }
 }
 
+// All pairs of bytes, at scales that make quotients at half way and sums that saturate.
+TEST(AddBytes, has_the_bits_of_its_steps) {
+  const Philox random(9);
+  std::vector<uint8_t> a, b;
+  for (int i = 0; i < 256; ++i) {
+    for (int j = 0; j < 256; ++j) {
+      a.push_back(uint8_t(i));
+      b.push_back(uint8_t(j));
+    }
+  }
+  a.resize(a.size() - 5);
+  b.resize(a.size());
+  std::vector<uint8_t> y(a.size());
+  for (uint32_t round = 0; round < 12; ++round) {
+    const auto scale = [&](uint32_t i) {
+      return round < 3 ? float(i + 1) * 0.25f
+                       : float(std::exp2(random.uniform(round * 3 + i) * 8 - 6));
+    };
+    AddBytes t{{scale(0), scale(1), scale(2)}, {3, 100, 17}, round % 2 == 0, round % 4 > 1};
+    if (round == 5) t.scale[0] = -t.scale[0];
+    if (t.is_signed) t.zero[1] = -100;
+    ASSERT_TRUE(adds_bytes(t));
+    for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
+      if (!isa_available(isa)) continue;
+      SDX_PICK(add_bytes, isa)(t, a.data(), b.data(), y.data(), y.size());
+      for (size_t i = 0; i < y.size(); ++i) {
+        const auto value = [&](uint8_t x, int k) {
+          return float((t.is_signed ? int(int8_t(x)) : int(x)) - t.zero[k]) * t.scale[k];
+        };
+        float sum = value(a[i], 0) + value(b[i], 1);
+        if (t.relu && sum < 0) sum = 0;
+        const int low = t.is_signed ? -128 : 0;
+        const float nearest = std::nearbyint(sum / t.scale[2]) + float(t.zero[2]);
+        const int expected = int(std::fmin(std::fmax(nearest, float(low)), float(low + 255)));
+        ASSERT_EQ(t.is_signed ? int(int8_t(y[i])) : int(y[i]), expected)
+            << isa_name(isa) << " round " << round << ": " << int(a[i]) << " " << int(b[i]);
+      }
+    }
+  }
+  EXPECT_FALSE(adds_bytes({{1, 1, 1e-30f}, {0, 0, 0}, false, false}));
+  EXPECT_FALSE(adds_bytes({{1, NAN, 1}, {0, 0, 0}, false, false}));
+}
+
 }  // namespace
 }  // namespace sdx

@@ -30,6 +30,17 @@ __attribute__((noinline)) void unary_loop(const float* x, float* y, size_t n, fl
   });
 }
 
+// By the machine's own conversions where it has them.
+template <>
+__attribute__((noinline)) void unary_loop<UnaryOp::round_to_f16>(const float* x, float* y, size_t n,
+                                                                 float, float) {
+  blocks(n, [=](size_t i, size_t count) {
+    uint16_t h[16];
+    store_f16_raw(h, load_block(x + i, count));
+    store_block(y + i, load_f16(h), count);
+  });
+}
+
 template <BinaryOp op>
 __attribute__((noinline)) void binary_loop(const float* a, size_t stride_a, const float* b,
                                            size_t stride_b, float* y, size_t n) {

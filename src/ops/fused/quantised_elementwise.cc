@@ -16,11 +16,30 @@ namespace {
 struct QuantisedElementwise {
   Program program;
   std::vector<float> scale;
-  std::vector<uint8_t> zero;  // as bytes of the inputs' type
+  std::vector<uint8_t> zero;    // as bytes of the inputs' type
+  std::optional<AddBytes> sum;  // where the program is a sum, and perhaps Relu, a kernel's own pass
 };
 
 constexpr Version kHistory[] = {
     {1, "(x...: T) -> (y: T) {code!: strings, scales!: floats, zeros!: ints} T in u8 i8"}};
+
+std::optional<AddBytes> sum_of(const QuantisedElementwise& a, DType type) {
+  const auto& code = a.program.code();
+  if (a.program.inputs() != 2 || code.empty() || code.size() > 2 || !code[0].binary ||
+      code[0].op != int(BinaryOp::add) || code[0].a + code[0].b != 1) {
+    return std::nullopt;
+  }
+  AddBytes sum{};
+  sum.relu = code.size() == 2;
+  if (sum.relu && (code[1].binary || code[1].op != int(UnaryOp::relu) || code[1].a != 2))
+    return std::nullopt;
+  sum.is_signed = type == DType::i8;
+  for (size_t i = 0; i < 3; ++i) {
+    sum.scale[i] = a.scale[i];
+    sum.zero[i] = sum.is_signed ? int8_t(a.zero[i]) : a.zero[i];
+  }
+  return adds_bytes(sum) ? std::optional(sum) : std::nullopt;
+}
 
 Result<QuantisedElementwise> read(const Node& node, const Facts& in) {
   QuantisedElementwise a;
@@ -32,6 +51,7 @@ Result<QuantisedElementwise> read(const Node& node, const Facts& in) {
     return fail("SDX-O0011", "{} scales and {} zero points, expected {} of each", a.scale.size(),
                 a.zero.size(), in.size() + 1);
   }
+  a.sum = sum_of(a, in[0].type);
   return a;
 }
 
@@ -92,7 +112,20 @@ Status run(const QuantisedElementwise& a, Args& args) {
   return ok();
 }
 
+Status run_sum(const QuantisedElementwise& a, Args& args) {
+  const auto add = SDX_PICK(add_bytes, args.isa);
+  constexpr size_t kGrain = 1 << 15;
+  args.pool->parallel(args.out().count, kGrain, [&](size_t begin, size_t end, int) {
+    add(*a.sum, args.in(0).data<uint8_t>() + begin, args.in(1).data<uint8_t>() + begin,
+        args.out().data<uint8_t>() + begin, end - begin);
+  });
+  return ok();
+}
+
 constexpr Kernel<QuantisedElementwise> kKernels[] = {
+    {.name = "add_bytes",
+     .fits = [](const QuantisedElementwise& a, const Call&) { return a.sum.has_value(); },
+     .run = run_sum},
     {.name = "program_on_bytes",
      .fits = [](const QuantisedElementwise&, const Call&) { return true; },
      .run = run,
@@ -109,6 +142,19 @@ std::vector<Case> cases() {
            .inputs = {Tensor::of<uint8_t>({4}, {0, 1, 255, 2}),
                       Tensor::of<uint8_t>({4}, {10, 13, 255, 0})},
            .expected = {Tensor::of<uint8_t>({4}, {3, 5, 255, 3})}},
+          {.name = "three_terms",
+           .opset = 1,
+           .attrs = {{"code", std::vector<std::string>{"add 0 1", "add 3 2"}},
+                     {"scales", std::vector<float>{.013f, .021f, .02f, .03f}},
+                     {"zeros", std::vector<int64_t>{3, 7, 0, 128}}},
+           .inputs = {noise(DType::u8, {3, 700}, 1, 0, 256), noise(DType::u8, {3, 700}, 2, 0, 256),
+                      noise(DType::u8, {3, 700}, 3, 0, 256)}},
+          {.name = "a_scale_out_of_all_proportion",
+           .opset = 1,
+           .attrs = {{"code", sum},
+                     {"scales", std::vector<float>{1e30f, 1, 1e-30f}},
+                     {"zeros", std::vector<int64_t>{3, 7, 128}}},
+           .inputs = {noise(DType::u8, {100}, 1, 0, 256), noise(DType::u8, {100}, 2, 0, 256)}},
           {.name = "long_signed_tensors",
            .opset = 1,
            .attrs = {{"code", sum},

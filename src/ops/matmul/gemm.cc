@@ -236,7 +236,7 @@ Status run_f64(const Gemm& g, Args& args) {
   return ok();
 }
 
-size_t epilogue(const Gemm&, const Call& call) { return call.out[0].type == DType::f32 ? 1 : 0; }
+size_t epilogue(const Gemm&, const Call&) { return 1; }
 
 constexpr Kernel<Gemm> kKernels[] = {
     {.name = "gemm_packed",

@@ -176,7 +176,7 @@ Status run_f64(const MatMul&, Args& args) {
 // Rows are all axes but the last; a vector on either side has no such matrix.
 size_t epilogue(const MatMul&, const Call& call) {
   const bool matrices = call.in[0].rank() > 1 && call.in[1].rank() > 1;
-  return matrices && call.out[0].type == DType::f32 ? call.out[0].rank() - 1 : 0;
+  return matrices ? call.out[0].rank() - 1 : 0;
 }
 
 constexpr Kernel<MatMul> kKernels[] = {
