@@ -109,7 +109,9 @@ int64_t Mutator::number(int64_t old) {
 
 int64_t Mutator::size(int64_t old) {
   if (random_.one_in(10)) return number(old);
-  if (random_.one_in(3)) return old + 1 - static_cast<int64_t>(random_.below(3));
+  if (random_.one_in(3)) {
+    return static_cast<int64_t>(static_cast<uint64_t>(old) + 1 - random_.below(3));
+  }
   static constexpr int64_t kSizes[] = {0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 64};
   return random_.pick(kSizes);
 }

@@ -78,10 +78,10 @@ SDX_INLINE F expm1(F x) {
   return select(is_nan(x), nan<F>(), select(x > F(88.0f), exp(x), kept));
 }
 
-// 1 / (1 + e^-x) for x < 0 as t / (1 + t) with t = e^x.
+// 1 / (1 + e^-x) for -104 <= x < 0 as t / (1 + t) with t = e^x.
 template <class F>
 SDX_INLINE F sigmoid_far_below(F x) {
-  const auto e = exp_parts(max_raw(x, F(-104.0f)));
+  const auto e = exp_parts(x);
   const F t = ldexp(e.hi, e.n), t_lo = ldexp(e.lo, e.n);
   const F below = F(1.0f) + t;
   const F below_lo = (t - (below - F(1.0f))) + t_lo;
@@ -138,7 +138,7 @@ struct SigmoidTable {
 template <class F>
 SDX_INLINE F sigmoid(F x) {
   using T = SigmoidTable;
-  const F z = negative_magnitude(x);
+  const F z = max_raw(negative_magnitude(x), F(-104.0f));  // -104 for NaN, too
   const F magic(0x1.8p23f);
   const F shifted = fma(z, F(0x1.715476p+0f), magic);
   const auto at = bits(shifted);
