@@ -3,9 +3,14 @@
 //   QLinearConv(x, ...)   ->   Transpose(QLinearConvLast(Transpose(x), ...))
 //
 // A Transpose back and forth between two such nodes cancels, so images turn once, at the first
-// convolution, and once after the last one. MaxPool and element-wise programs on bytes go along.
+// convolution, and once after the last one. MaxPool and element-wise programs on bytes go along,
+// and where such a program adds a convolution's bytes to others, the convolution does it on its
+// way:
+//
+//   QuantisedElementwise[add](QLinearConvLast(x, ...), other)   ->   QLinearConvLast(x, ..., other)
 #include <algorithm>
 
+#include "kernel/quant/sum.h"
 #include "ops/list.h"
 #include "rewrite/rules.h"
 
@@ -16,6 +21,7 @@ using typed::Node;
 using typed::Outlet;
 using Wires = std::optional<std::vector<Outlet>>;
 
+constexpr size_t kOther = 8;  // the last input of QLinearConvLast
 const std::vector<int64_t> kToLast = {0, 2, 3, 1}, kToFirst = {0, 3, 1, 2};
 
 // A new wire's image with its channels last, if it exists already.
@@ -84,13 +90,55 @@ Result<Wires> go_along(Rewriting& r, const Node& node, const Op& op) {
   return Wires({wire});
 }
 
+// A convolution that nobody else reads takes the sum on; of two, the later one.
+Result<Wires> sum(Rewriting& r, const Node& node) {
+  if (node.inputs.size() != 2) return Wires();
+  const auto code = node.use.get<std::vector<std::string>>("code");
+  auto scales = node.use.get<std::vector<float>>("scales");
+  auto zeros = node.use.get<std::vector<int64_t>>("zeros");
+  SDX_ASSIGN(const Program program, Program::parse(2, code));
+  if (!sum_of_bytes(program, scales, zeros, node.outputs[0].type == DType::i8)) return Wires();
+
+  std::optional<Outlet> last[2];
+  size_t first = 2;
+  for (size_t i = 0; i < 2; ++i) {
+    last[i] = existing_last(r, r.now(node.inputs[i]));
+    if (!last[i]) return Wires();
+    const Node& made = r.made.node(last[i]->node);
+    const bool takes = made.kind == Node::Kind::op && made.use.op == &ops::qlinear_conv_last &&
+                       made.inputs.size() <= kOther && r.uses(node.inputs[i]) == 1;
+    if (takes && (first == 2 || last[i]->node > last[first]->node)) first = i;
+  }
+  if (first == 2) return Wires();
+  if (first == 1) {
+    std::swap(scales[0], scales[1]);
+    std::swap(zeros[0], zeros[1]);
+  }
+  const Node& conv = r.made.node(last[first]->node);
+  std::vector<Outlet> inputs = conv.inputs;
+  inputs.resize(kOther);
+  inputs.push_back(*last[1 - first]);
+  AttrMap attrs = conv.use.attrs;
+  attrs["sum_code"] = code;
+  attrs["sum_scales"] = std::move(scales);
+  attrs["sum_zeros"] = std::move(zeros);
+  const Node* stands_for[] = {&r.old.node(node.inputs[first].node), &node};
+  SDX_ASSIGN(const std::vector<Outlet> y,
+             r.add(ops::qlinear_conv_last, std::move(attrs), std::move(inputs), 1, stands_for));
+  SDX_ASSIGN(const Outlet wire, turned(r, y[0], kToFirst, node));
+  return Wires({wire});
+}
+
 Result<Wires> at(Rewriting& r, uint32_t id) {
   const Node& node = r.old.node(id);
   if (node.use.op == &ops::qlinear_conv) return convolution(r, node);
   const DType type = node.outputs[0].type;
   if (type != DType::u8 && type != DType::i8) return Wires();
-  if (node.use.op == &ops::quantised_elementwise)
+  if (node.use.op == &ops::quantised_elementwise) {
+    SDX_ASSIGN(Wires wires, sum(r, node));
+    if (wires) return wires;
     return go_along(r, node, ops::quantised_elementwise);
+  }
   if (node.use.op == &ops::max_pool && node.outputs.size() == 1 && node.outputs[0].has_rank() &&
       node.outputs[0].rank() == 4) {
     return go_along(r, node, ops::max_pool_last);

@@ -321,5 +321,41 @@ TEST(ChannelsLast, images_turn_once_for_two_convolutions) {
                  table);
 }
 
+TEST(ChannelsLast, a_convolution_adds_other_bytes_on_its_way) {
+  typed::TextTable table;
+  table.tensors.push_back(Tensor::of<int8_t>({2, 2, 1, 1}, {1, -2, 3, 4}));
+  expect_rewrite(R"(graph "g" {
+      %x = input : f32[1,2,5,6]
+      %s = f32[] {0.125}
+      %t = f32[] {0.25}
+      %z = u8[] {128}
+      %w = <i8[2,2,1,1] #0>
+      %v = i8[] {0}
+      %1 = QuantizeLinear.13 (%x, %s, %z)
+      %2 = QLinearConv.10 (%1, %s, %z, %w, %s, %v, %s, %z)
+      %3 = QLinearConv.10 (%2, %s, %z, %w, %s, %v, %t, %z)
+      %4 = DequantizeLinear.13 (%2, %s, %z)
+      %5 = DequantizeLinear.13 (%3, %t, %z)
+      %6 = Add.14 (%4, %5)
+      %7 = Relu.14 (%6)
+      %8 = QuantizeLinear.13 (%7, %s, %z)
+      output "y" = %8
+    })",
+                 R"(graph "g" {
+      %x = input : f32[1,2,5,6]
+      %s = f32[] {0.125}
+      %t = f32[] {0.25}
+      %z = u8[] {128}
+      %w = <i8[2,2,1,1] #0>
+      %1 = QuantizeLinear.13 (%x, %s, %z)
+      %2 = Transpose.25 {perm=[0,2,3,1]} (%1)
+      %3 = sardonyx::QLinearConvLast.1 (%2, %s, %z, %w, %s, %s, %z)
+      %4 = sardonyx::QLinearConvLast.1 {sum_code=["add 0 1", "relu 2 0 0"], sum_scales=[0.25,0.125,0.125], sum_zeros=[128,128,128]} (%3, %s, %z, %w, %s, %t, %z, _, %3)
+      %5 = Transpose.25 {perm=[0,3,1,2]} (%4)
+      output "y" = %5
+    })",
+                 table);
+}
+
 }  // namespace
 }  // namespace sdx::rewrite

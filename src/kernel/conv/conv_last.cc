@@ -1,6 +1,7 @@
 #include "kernel/conv/conv_last.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "kernel/gemm_int8/block.h"
@@ -79,6 +80,31 @@ void pack_channel(const ConvLastShape& s, const uint8_t* w, uint8_t flip, size_t
   *sum = total;
 }
 
+// A ratio of at most a half leaves no sum beyond what rounding to an int32 can give.
+bool is_tame(const ConvLastArgs& c) {
+  return std::all_of(c.ratio, c.ratio + c.shape.out_channels,
+                     [](float r) { return r <= 0.5f && r >= -0.5f; });
+}
+
+// In units of the result's step: y's and the other's share, and the sum of all roundings, those of
+// the steps (of y's share, the other's, their sum and quotient) and those of doing without them.
+LastSum sum_of(const ConvLastArgs& c) {
+  LastSum s{};
+  if (c.sum == nullptr) return s;
+  s.steps = c.sum;
+  const double step = c.sum->scale[2];
+  s.a = float(c.sum->scale[0] / step);
+  s.b = float(c.sum->scale[1] / step);
+  const double most = 255 * (std::fabs(double(s.a)) + std::fabs(double(s.b))) + 1;
+  const double off = 8 * 0x1p-24 * most;
+  s.unsure = float(2 * off);
+  s.c = float(0.5 + off - double(c.sum->zero[1]) * double(s.b));
+  s.least = c.sum->relu ? 0 : INT16_MIN;
+  s.zero = int16_t(c.sum->zero[2]);
+  s.near = step > 0 && !c.y_signed && c.zero == c.sum->zero[0] && off < 0x1p-8;
+  return s;
+}
+
 // Packed weights: for each output channel the sum of its weights, then the panels.
 size_t sums_bytes(const ConvLastShape& s) { return panels_of(s) * kLastPanel * sizeof(int32_t); }
 
@@ -146,6 +172,8 @@ void conv_last(const ConvLastArgs& c, Pool& pool) {
   block.zero = c.zero;
   block.y_signed = c.y_signed;
   block.vnni = int8_has_vnni(isa);
+  block.tame = is_tame(c);
+  block.sum = sum_of(c);
   block.ldy = s.out_channels;
   const auto run = SDX_PICK(conv_last_block, isa);
   const auto* weights = static_cast<const int8_t*>(c.weights) + sums_bytes(s);
@@ -166,7 +194,7 @@ void conv_last(const ConvLastArgs& c, Pool& pool) {
       });
       block.x = staged;
     }
-    uint8_t* y = c.y + n * pixels * s.out_channels;
+    const size_t y_at = n * pixels * s.out_channels;
     pool.parallel(panels * parts, 1, [&](size_t begin, size_t end, int) {
       for (size_t i = begin; i < end; ++i) {
         const size_t panel = i / parts, part = i % parts, first = panel * kLastPanel;
@@ -178,7 +206,8 @@ void conv_last(const ConvLastArgs& c, Pool& pool) {
         b.width = width_of(s.out_channels - first);
         b.add = add + first;
         b.ratio = ratio + first;
-        b.y = y + first;
+        b.y = c.y + y_at + first;
+        if (c.other != nullptr) b.other = c.other + y_at + first;
         run(b);
       }
     });

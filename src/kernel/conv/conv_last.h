@@ -11,6 +11,7 @@
 
 #include "kernel/isa.h"
 #include "kernel/pool.h"
+#include "kernel/quant/quant.h"
 
 namespace sdx {
 
@@ -31,6 +32,9 @@ struct ConvLastArgs {
   const float* ratio = nullptr;   // one per output channel
   int32_t zero = 0;
   bool y_signed = false;
+  // Bytes laid out as y, or null: y becomes the sum of itself and them, as add_bytes makes it.
+  const uint8_t* other = nullptr;
+  const AddBytes* sum = nullptr;
   uint8_t* y = nullptr;
   void* scratch = nullptr;  // conv_last_scratch_bytes(), aligned to 64
 };
@@ -44,6 +48,16 @@ void conv_last_pack(const ConvLastShape&, const void* w, bool w_signed, void* pa
 
 // Weights lie in panels of this many output channels.
 inline constexpr size_t kLastPanel = 64;
+
+// The sum of y and other bytes, in steps of the result: y is near (y' - zero) * a + other * b + c,
+// where y' are the convolution's own bytes, and `unsure` of a step is how much more than that it
+// may be. Where another integer is within reach, the sum is made step by step.
+struct LastSum {
+  const AddBytes* steps;
+  bool near;  // whether the rest is of use
+  float a, b, c, unsure;
+  int16_t least, zero;  // of integers before and after the zero point is added
+};
 
 // One thread's share: some pixels of one image against one panel.
 struct ConvLastBlock {
@@ -59,7 +73,10 @@ struct ConvLastBlock {
   const float* ratio;               // [width]
   int32_t zero;
   bool y_signed, vnni;
-  uint8_t* y;  // of pixel 0, at the panel's first channel
+  bool tame;  // no sum times its ratio leaves what an int32 holds
+  LastSum sum;
+  const uint8_t* other;  // as y; null: no sum
+  uint8_t* y;            // of pixel 0, at the panel's first channel
   size_t ldy;
 };
 SDX_DECLARE_ISAS(void conv_last_block(const ConvLastBlock&);)

@@ -1,7 +1,6 @@
 #include "kernel/conv/conv_last.h"
 
-#include "kernel/gemm/tile.h"
-#include "kernel/gemm_int8/saturate.h"
+#include "kernel/conv/conv_last_end.h"
 #include "kernel/gemm_int8/vnni.h"
 
 namespace sdx::SDX_ISA {
@@ -10,36 +9,31 @@ namespace {
 // As many pixels as leave registers for the weights of a panel.
 constexpr int kPixels = 6;
 
-const uint8_t* pixel_at(const ConvLastBlock& b, size_t pixel) {
-  return b.x + pixel / b.out_columns * b.row_step + pixel % b.out_columns * b.column_step;
+// What remains to be done to `n` bytes that the convolution has made.
+void add_other(const ConvLastBlock& b, const uint8_t* bytes, size_t pixel) {
+  const size_t at = pixel * b.ldy;
+  add_bytes(*b.sum.steps, bytes, b.other + at, b.y + at, b.channels);
 }
 
 #if defined(SDX_ISA_avx512)
 
-[[gnu::always_inline]] inline void store_bytes(const ConvLastBlock& b, __m512i sum, size_t lane,
-                                               uint8_t* y) {
-  const bool whole = b.channels - lane >= 16;
-  const __mmask16 some = whole ? __mmask16(0xffff) : vec_first(b.channels - lane);
-  const __m512i s = _mm512_add_epi32(sum, _mm512_loadu_si512(b.add + lane));
-  __m512 q = _mm512_mul_ps(_mm512_cvtepi32_ps(s), _mm512_loadu_ps(b.ratio + lane));
-  q = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(q, q, _CMP_ORD_Q), q);
-  q = _mm512_max_ps(_mm512_min_ps(q, _mm512_set1_ps(kFar)), _mm512_set1_ps(-kFar));
-  const int32_t low = b.y_signed ? -128 : 0;
-  __m512i i =
-      _mm512_add_epi32(_mm512_cvt_roundps_epi32(q, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
-                       _mm512_set1_epi32(b.zero));
-  i = _mm512_min_epi32(_mm512_max_epi32(i, _mm512_set1_epi32(low)), _mm512_set1_epi32(low + 255));
-  _mm512_mask_cvtepi32_storeu_epi8(y + lane, some, i);
+// One pixel's sums as bytes, step by step.
+[[gnu::noinline]] void end_pixel(const ConvLastBlock& b, const int32_t* sum, size_t pixel) {
+  uint8_t own[kLastPanel];
+  uint8_t* y = b.other == nullptr ? b.y + pixel * b.ldy : own;
+  for (size_t lane = 0; lane < b.channels; lane += 16) store_bytes(b, sum + lane, lane, y);
+  if (b.other != nullptr) add_other(b, own, pixel);
 }
 
 template <int Pixels, int Vecs>
-void vnni_tile(const ConvLastBlock& b, size_t pixel) {
+void vnni_tile(const ConvLastBlock& b, const uint8_t* const* pixels, size_t pixel) {
   __m512i acc[Pixels][Vecs];
   const uint8_t* x[Pixels];
   unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
-    x[p.value] = pixel_at(b, pixel + p.value);
+    x[p.value] = pixels[p.value];
     unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      acc[p.value][v.value] = _mm512_setzero_si512();
+      acc[p.value][v.value] = _mm512_loadu_si512(b.add + 16 * v.value);
+      asm("" : "+v"(acc[p.value][v.value]));
     });
   });
   const int8_t* w = b.w;
@@ -62,15 +56,44 @@ void vnni_tile(const ConvLastBlock& b, size_t pixel) {
       }
     }
   }
-  unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
-    uint8_t* y = b.y + (pixel + p.value) * b.ldy;
+  // The quick ways need a whole panel; no call comes between them and the sums, which would leave
+  // the registers for it.
+  alignas(64) int32_t sum[Pixels * kLastPanel];
+  const auto put_aside = [&](auto p) __attribute__((always_inline)) {
     unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      store_bytes(b, acc[p.value][v.value], v.value * 16, y);
+      _mm512_store_si512(sum + p.value * kLastPanel + v.value * 16, acc[p.value][v.value]);
     });
-  });
+  };
+  unsigned left = 0;  // pixels that were put aside
+  const bool quick = Vecs == 4 && b.tame && b.channels == kLastPanel;
+  if (quick && b.other == nullptr) {
+    if constexpr (Vecs == 4) {
+      const LastBytes bytes(b);
+      unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
+        _mm512_storeu_si512(b.y + (pixel + p.value) * b.ldy, bytes.of(acc[p.value]));
+      });
+    }
+  } else if (quick && b.sum.near) {
+    if constexpr (Vecs == 4) {
+      const LastBytesAndOther both(b);
+      unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
+        const size_t at = (pixel + p.value) * b.ldy;
+        if (both.store(acc[p.value], b.other + at, b.y + at)) return;
+        put_aside(p);
+        left |= 1u << p.value;
+      });
+    }
+  } else {
+    unroll<Pixels>(put_aside);
+    left = (1u << Pixels) - 1;
+  }
+  for (; left != 0; left &= left - 1) {
+    const auto p = size_t(__builtin_ctz(left));
+    end_pixel(b, sum + p * kLastPanel, pixel + p);
+  }
 }
 
-using TileFn = void (*)(const ConvLastBlock&, size_t);
+using TileFn = void (*)(const ConvLastBlock&, const uint8_t* const*, size_t);
 struct LastTiles {
   TileFn fn[kPixels][4];
 };
@@ -86,9 +109,8 @@ constexpr LastTiles kLastTiles = make_tiles();
 #endif
 
 // One pixel: lanes are output channels.
-void one_pixel(const ConvLastBlock& b, size_t pixel) {
+void one_pixel(const ConvLastBlock& b, const uint8_t* x, size_t pixel) {
   alignas(64) uint32_t sum[kLastPanel] = {};
-  const uint8_t* x = pixel_at(b, pixel);
   const int8_t* w = b.w;
   for (size_t ry = 0; ry < b.runs_y; ++ry) {
     for (size_t rx = 0; rx < b.runs_x; ++rx) {
@@ -101,27 +123,51 @@ void one_pixel(const ConvLastBlock& b, size_t pixel) {
       }
     }
   }
-  uint8_t* y = b.y + pixel * b.ldy;
+  uint8_t own[kLastPanel];
+  uint8_t* y = b.other == nullptr ? b.y + pixel * b.ldy : own;
   for (size_t j = 0; j < b.channels; ++j) {
     const auto s = int32_t(sum[j] + uint32_t(b.add[j]));
     y[j] = saturated(float(s) * b.ratio[j], b.zero, b.y_signed ? -128 : 0);
   }
+  if (b.other != nullptr) add_other(b, own, pixel);
 }
+
+// Where the pixels of the output begin in x, one after the other.
+struct Pixels {
+  const ConvLastBlock& b;
+  size_t column;
+  const uint8_t* row;
+  explicit Pixels(const ConvLastBlock& block)
+      : b(block),
+        column(block.first % block.out_columns),
+        row(block.x + block.first / block.out_columns * block.row_step) {}
+  const uint8_t* next() {
+    const uint8_t* x = row + column * b.column_step;
+    if (++column == b.out_columns) {
+      column = 0;
+      row += b.row_step;
+    }
+    return x;
+  }
+};
 
 }  // namespace
 
 void conv_last_block(const ConvLastBlock& b) {
+  Pixels pixels(b);
 #if defined(SDX_ISA_avx512)
   if (b.vnni) {
     const size_t count = b.last - b.first, tiles = (count + kPixels - 1) / kPixels;
     for (size_t i = 0; i < tiles; ++i) {
-      const size_t begin = count * i / tiles, end = count * (i + 1) / tiles;
-      kLastTiles.fn[end - begin - 1][b.width / 16 - 1](b, b.first + begin);
+      const size_t begin = count * i / tiles, height = count * (i + 1) / tiles - begin;
+      const uint8_t* x[kPixels];
+      for (size_t p = 0; p < height; ++p) x[p] = pixels.next();
+      kLastTiles.fn[height - 1][b.width / 16 - 1](b, x, b.first + begin);
     }
     return;
   }
 #endif
-  for (size_t pixel = b.first; pixel < b.last; ++pixel) one_pixel(b, pixel);
+  for (size_t pixel = b.first; pixel < b.last; ++pixel) one_pixel(b, pixels.next(), pixel);
 }
 
 void max_bytes(const uint8_t* x, uint8_t* y, size_t n, bool is_signed) {

@@ -1,6 +1,8 @@
-// QLinearConvLast: QLinearConv on images whose channels come last; made by a rewrite.
+// QLinearConvLast: QLinearConv on images whose channels come last, and perhaps the sum of its bytes
+// and others as QuantisedElementwise makes it; made by a rewrite.
 #include "base/slab.h"
 #include "kernel/conv/conv_last.h"
+#include "kernel/quant/sum.h"
 #include "ops/fused/channels_last.h"
 #include "ops/noise.h"
 #include "ops/quant/quantised_conv.h"
@@ -10,25 +12,52 @@ namespace sdx::ops {
 namespace {
 
 constexpr size_t kX = 0, kXScale = 1, kXZero = 2, kW = 3, kWScale = 4, kYScale = 5, kYZero = 6,
-                 kBias = 7;
+                 kBias = 7, kOther = 8;
+
+// Without `other`, the attributes of the sum are empty. They are what QuantisedElementwise would
+// have for the inputs y and other.
+struct ConvLast {
+  QuantisedConv conv;
+  std::optional<AddBytes> sum;
+};
 
 // w is int8 with zero point 0, or uint8 with zero point 128.
 constexpr Version kHistory[] = {
     {1,
      "(x: T1, x_scale: f32, x_zero_point: T1, w: T2, w_scale: f32, y_scale: f32, y_zero_point: T3, "
-     "B?: T4) -> (y: T3) {auto_pad: string = \"NOTSET\", dilations: ints, group: int = 1, "
-     "kernel_shape: ints, pads: ints, strides: ints} T1 in u8 T2 in i8 u8 T3 in i8 u8 T4 in i32"},
+     "B?: T4, other?: T3) -> (y: T3) {auto_pad: string = \"NOTSET\", dilations: ints, group: int = "
+     "1, kernel_shape: ints, pads: ints, strides: ints, sum_code: strings, sum_scales: floats, "
+     "sum_zeros: ints} T1 in u8 T2 in i8 u8 T3 in i8 u8 T4 in i32"},
 };
 
-Result<QuantisedConv> read(const Node& node, const Facts& in) {
-  return read_quantised_conv(node, channels_first(in[kX]), in[kW]);
+Result<ConvLast> read(const Node& node, const Facts& in) {
+  ConvLast a;
+  SDX_ASSIGN(a.conv, read_quantised_conv(node, channels_first(in[kX]), in[kW]));
+  if (in.size() <= kOther || !in[kOther].present()) return a;
+  if (node.has("sum_code") && node.has("sum_scales") &&
+      node.ints_or_empty("sum_zeros").size() == 3) {
+    SDX_ASSIGN(const Program program,
+               Program::parse(2, node.get<std::vector<std::string>>("sum_code")));
+    const auto& scales = node.get<std::vector<float>>("sum_scales");
+    if (scales.size() == 3)
+      a.sum = sum_of_bytes(program, scales, node.ints("sum_zeros"), in[kYZero].type == DType::i8);
+  }
+  if (!a.sum)
+    return fail("SDX-O0012",
+                "the sum of y and other bytes is not given, or none that has a kernel");
+  return a;
 }
 
-Result<Facts> infer(const QuantisedConv& a, const Facts& in) {
+Result<Facts> infer(const ConvLast& a, const Facts& in) {
   if (!in[kX].has_rank() || in[kX].rank() != 4)
     return fail("SDX-T0321", "X is {}, expected rank 4", in[kX].text());
-  SDX_ASSIGN(Facts y, infer_quantised_conv(a, channels_first(in[kX]), in[kW], in[kYZero].type));
-  return Facts{channels_last(y[0])};
+  SDX_ASSIGN(Facts y,
+             infer_quantised_conv(a.conv, channels_first(in[kX]), in[kW], in[kYZero].type));
+  Fact last = channels_last(y[0]);
+  if (a.sum && last.has_rank() && in[kOther].has_rank() && !(*last.shape == *in[kOther].shape)) {
+    return fail("SDX-T0329", "other is {}, expected {}, as y", in[kOther].text(), last.text());
+  }
+  return Facts{std::move(last)};
 }
 
 ConvLastShape shape_of(const QuantisedConv& a, std::span<const int64_t> x,
@@ -63,11 +92,21 @@ int32_t zero_of(const View& v) {
   return v.type == DType::i8 ? *v.data<int8_t>() : *v.data<uint8_t>();
 }
 
+// One step after the other, each rounded: both bytes as floats, their sum, Relu, the quotient.
+int64_t sum_with(const AddBytes& sum, int64_t byte, const View& other, size_t at) {
+  const int32_t second =
+      other.type == DType::i8 ? other.data<int8_t>()[at] : other.data<uint8_t>()[at];
+  float both = float(int32_t(byte) - sum.zero[0]) * sum.scale[0] +
+               float(second - sum.zero[1]) * sum.scale[1];
+  if (sum.relu && both < 0) both = 0;
+  return saturate_to(other.type, to_nearest(both / sum.scale[2]) + sum.zero[2]);
+}
+
 // As QLinearConv: s = the sum of w * (x - x_zero), + B, modulo 2^32; y = saturate(round half to
 // even(float(s) * ratio) + y_zero).
-Status reference(const QuantisedConv& a, Args& args) {
+Status reference(const ConvLast& a, Args& args) {
   const View &x = args.in(kX), &w = args.in(kW), &y = args.out();
-  const ConvLastShape s = shape_of(a, x.dims, w.dims, y.dims);
+  const ConvLastShape s = shape_of(a.conv, x.dims, w.dims, y.dims);
   const int32_t x_zero = *args.in(kXZero).data<uint8_t>(), zero = zero_of(args.in(kYZero));
   const auto weight = [&](size_t i) {
     return w.type == DType::i8 ? int32_t(w.data<int8_t>()[i]) : w.data<uint8_t>()[i] - 128;
@@ -92,7 +131,9 @@ Status reference(const QuantisedConv& a, Args& args) {
             }
           }
           const float scaled = float(int32_t(sum)) * ratio_of(args, o);
-          set_i64(y.type, y.raw, to++, saturate_to(y.type, to_nearest(scaled) + zero));
+          int64_t byte = saturate_to(y.type, to_nearest(scaled) + zero);
+          if (a.sum) byte = sum_with(*a.sum, byte, args.in(kOther), to);
+          set_i64(y.type, y.raw, to++, byte);
         }
       }
     }
@@ -100,7 +141,7 @@ Status reference(const QuantisedConv& a, Args& args) {
   return ok();
 }
 
-bool fits(const QuantisedConv&, const Call& call) {
+bool fits(const ConvLast&, const Call& call) {
   for (const Fact* fact : {&call.in[kX], &call.out[0]}) {
     for (const int64_t d : fact->dims()) {
       if (d == 0) return false;
@@ -113,23 +154,23 @@ bool fits(const QuantisedConv&, const Call& call) {
 size_t ratio_bytes(const ConvLastShape& s) {
   return (s.out_channels * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment;
 }
-size_t scratch(const QuantisedConv& a, const Call& call) {
-  const ConvLastShape s = shape_of(a, call);
+size_t scratch(const ConvLast& a, const Call& call) {
+  const ConvLastShape s = shape_of(a.conv, call);
   return ratio_bytes(s) + conv_last_scratch_bytes(s);
 }
 
-std::shared_ptr<const void> pack(const QuantisedConv& a, const Call& call, Pool& pool) {
-  const ConvLastShape s = shape_of(a, call);
+std::shared_ptr<const void> pack(const ConvLast& a, const Call& call, Pool& pool) {
+  const ConvLastShape s = shape_of(a.conv, call);
   std::shared_ptr<void> packed = allocate_lasting(conv_last_packed_bytes(s));
   const Tensor& w = *call.in[kW].value;
   conv_last_pack(s, w.raw(), w.type() == DType::i8, packed.get(), pool);
   return packed;
 }
 
-Status run(const QuantisedConv& a, Args& args) {
+Status run(const ConvLast& a, Args& args) {
   const View &x = args.in(kX), &y = args.out();
   ConvLastArgs c;
-  c.shape = shape_of(a, x.dims, args.in(kW).dims, y.dims);
+  c.shape = shape_of(a.conv, x.dims, args.in(kW).dims, y.dims);
   c.x = x.data<uint8_t>();
   c.x_zero = *args.in(kXZero).data<uint8_t>();
   c.weights = args.packed;
@@ -139,21 +180,25 @@ Status run(const QuantisedConv& a, Args& args) {
   c.ratio = ratio;
   c.zero = zero_of(args.in(kYZero));
   c.y_signed = y.type == DType::i8;
+  if (a.sum) {
+    c.other = args.in(kOther).data<uint8_t>();
+    c.sum = &*a.sum;
+  }
   c.y = y.data<uint8_t>();
   c.scratch = args.scratch.data() + ratio_bytes(c.shape);
   conv_last(c, *args.pool);
   return ok();
 }
 
-constexpr Kernel<QuantisedConv> kKernels[] = {{.name = "conv_last",
-                                               .fits = fits,
-                                               .run = run,
-                                               .scratch = scratch,
-                                               .pack = pack,
-                                               .packs = 1u << kW}};
+constexpr Kernel<ConvLast> kKernels[] = {{.name = "conv_last",
+                                          .fits = fits,
+                                          .run = run,
+                                          .scratch = scratch,
+                                          .pack = pack,
+                                          .packs = 1u << kW}};
 
-uint64_t multiply_adds(const QuantisedConv& a, const Call& call) {
-  const ConvLastShape s = shape_of(a, call);
+uint64_t multiply_adds(const ConvLast& a, const Call& call) {
+  const ConvLastShape s = shape_of(a.conv, call);
   return uint64_t(s.batch) * s.out[0] * s.out[1] * s.out_channels * s.channels * s.kernel[0] *
          s.kernel[1];
 }
@@ -173,7 +218,23 @@ std::vector<Case> cases() {
                            noise(DType::i32, {out}, 4, -5000, 5000)}};
   };
   using Ints = std::vector<int64_t>;
-  return {conv("pixels_by_themselves", {1, 7, 7, 64}, {80, 64, 1, 1}, {}, DType::i8, DType::u8),
+  const auto summed = [](Case c, Dims y, std::vector<float> scales, Ints zeros, bool relu) {
+    std::vector<std::string> code = {"add 0 1"};
+    if (relu) code.push_back("relu 2 0 0");
+    c.attrs["sum_code"] = code;
+    c.attrs["sum_scales"] = std::move(scales);
+    c.attrs["sum_zeros"] = std::move(zeros);
+    const DType type = std::get<Tensor>(c.inputs[kYZero]).type();
+    const bool is_signed = type == DType::i8;
+    c.inputs.push_back(noise(type, y, 5, is_signed ? -128 : 0, is_signed ? 128 : 256));
+    return c;
+  };
+  Case far =
+      conv("ratios_beyond_all_bounds", {1, 5, 5, 8}, {64, 8, 1, 1}, {}, DType::i8, DType::u8);
+  far.inputs[kYScale] = Tensor::scalar<float>(1e-38f);
+  far.inputs[kWScale] = noise(DType::f32, {64}, 3, -1e30, 1e30);
+  return {far,
+          conv("pixels_by_themselves", {1, 7, 7, 64}, {80, 64, 1, 1}, {}, DType::i8, DType::u8),
           conv("a_padded_window", {2, 9, 8, 20}, {64, 20, 3, 3}, {{"pads", Ints{1, 1, 1, 1}}},
                DType::i8, DType::u8),
           conv("three_channels_with_strides", {1, 23, 21, 3}, {9, 3, 7, 7},
@@ -181,12 +242,24 @@ std::vector<Case> cases() {
           conv("wide_steps", {1, 12, 13, 8}, {130, 8, 3, 2},
                {{"dilations", Ints{2, 3}}, {"pads", Ints{0, 2, 1, 1}}}, DType::i8, DType::i8),
           conv("every_second_pixel", {1, 14, 14, 32}, {64, 32, 1, 1}, {{"strides", Ints{2, 2}}},
-               DType::i8, DType::u8)};
+               DType::i8, DType::u8),
+          summed(conv("a_sum_with_other_bytes", {1, 9, 9, 16}, {128, 16, 1, 1}, {}, DType::i8,
+                      DType::u8),
+                 {1, 9, 9, 128}, {.1f, .07f, .12f}, {7, 100, 3}, true),
+          summed(conv("a_sum_that_meets_half_way", {2, 9, 9, 16}, {64, 16, 1, 1}, {}, DType::i8,
+                      DType::u8),
+                 {2, 9, 9, 64}, {.125f, .125f, .25f}, {7, 0, 0}, false),
+          summed(conv("a_sum_of_another_zero_point", {1, 9, 9, 16}, {64, 16, 1, 1}, {}, DType::i8,
+                      DType::u8),
+                 {1, 9, 9, 64}, {.1f, .07f, .12f}, {9, 100, 3}, true),
+          summed(conv("a_sum_of_signed_bytes_in_part_of_a_panel", {1, 9, 9, 16}, {70, 16, 1, 1}, {},
+                      DType::i8, DType::i8),
+                 {1, 9, 9, 70}, {.1f, .07f, .12f}, {-5, 100, 3}, true)};
 }
 
-constexpr OpOf<QuantisedConv> kQLinearConvLast{
+constexpr OpOf<ConvLast> kQLinearConvLast{
     .name = "QLinearConvLast",
-    .doc = "QLinearConv on images whose channels come last.",
+    .doc = "QLinearConv on images whose channels come last, and perhaps a sum with other bytes.",
     .history = kHistory,
     .read = read,
     .infer = infer,

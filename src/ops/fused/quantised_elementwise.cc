@@ -3,7 +3,7 @@
 #include <array>
 
 #include "kernel/program/program.h"
-#include "kernel/quant/quant.h"
+#include "kernel/quant/sum.h"
 #include "ops/common.h"
 #include "ops/noise.h"
 #include "ops/quant/saturate.h"
@@ -23,35 +23,17 @@ struct QuantisedElementwise {
 constexpr Version kHistory[] = {
     {1, "(x...: T) -> (y: T) {code!: strings, scales!: floats, zeros!: ints} T in u8 i8"}};
 
-std::optional<AddBytes> sum_of(const QuantisedElementwise& a, DType type) {
-  const auto& code = a.program.code();
-  if (a.program.inputs() != 2 || code.empty() || code.size() > 2 || !code[0].binary ||
-      code[0].op != int(BinaryOp::add) || code[0].a + code[0].b != 1) {
-    return std::nullopt;
-  }
-  AddBytes sum{};
-  sum.relu = code.size() == 2;
-  if (sum.relu && (code[1].binary || code[1].op != int(UnaryOp::relu) || code[1].a != 2))
-    return std::nullopt;
-  sum.is_signed = type == DType::i8;
-  for (size_t i = 0; i < 3; ++i) {
-    sum.scale[i] = a.scale[i];
-    sum.zero[i] = sum.is_signed ? int8_t(a.zero[i]) : a.zero[i];
-  }
-  return adds_bytes(sum) ? std::optional(sum) : std::nullopt;
-}
-
 Result<QuantisedElementwise> read(const Node& node, const Facts& in) {
   QuantisedElementwise a;
   SDX_ASSIGN(a.program, Program::parse(in.size(), node.get<std::vector<std::string>>("code")));
   a.scale = node.get<std::vector<float>>("scales");
-  for (const int64_t zero : node.get<std::vector<int64_t>>("zeros"))
-    a.zero.push_back(uint8_t(zero));
+  const auto zeros = node.get<std::vector<int64_t>>("zeros");
+  for (const int64_t zero : zeros) a.zero.push_back(uint8_t(zero));
   if (a.scale.size() != in.size() + 1 || a.zero.size() != in.size() + 1) {
     return fail("SDX-O0011", "{} scales and {} zero points, expected {} of each", a.scale.size(),
                 a.zero.size(), in.size() + 1);
   }
-  a.sum = sum_of(a, in[0].type);
+  a.sum = sum_of_bytes(a.program, a.scale, zeros, in[0].type == DType::i8);
   return a;
 }
 
