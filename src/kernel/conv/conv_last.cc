@@ -9,24 +9,25 @@
 namespace sdx {
 namespace {
 
-size_t quad_bytes(size_t channels) { return (channels + 3) / 4 * 4; }
 size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 size_t panels_of(const ConvLastShape& s) { return (s.out_channels + kLastPanel - 1) / kLastPanel; }
 size_t width_of(size_t channels) { return std::min(kLastPanel, (channels + 15) / 16 * 16); }
 
-// Taps along a row are one run of bytes where nothing lies between them.
+// Taps along a row are one run of bytes where nothing lies between them. A run is read in quads;
+// what the last one reads beyond the run has weights of 0.
 bool joins_columns(const ConvLastShape& s) { return s.dilation[1] == 1; }
-size_t run_bytes(const ConvLastShape& s) {
-  return quad_bytes(s.channels) * (joins_columns(s) ? s.kernel[1] : 1);
+size_t runs_x(const ConvLastShape& s) { return joins_columns(s) ? 1 : s.kernel[1]; }
+size_t run_quads(const ConvLastShape& s) {
+  return (s.channels * (joins_columns(s) ? s.kernel[1] : 1) + 3) / 4;
 }
 size_t reduction_bytes(const ConvLastShape& s) {
-  return quad_bytes(s.channels) * s.kernel[0] * s.kernel[1];
+  return 4 * run_quads(s) * runs_x(s) * s.kernel[0];
 }
 
 size_t reach(const ConvLastShape& s, size_t axis) {
   return (s.out[axis] - 1) * s.stride[axis] + (s.kernel[axis] - 1) * s.dilation[axis] + 1;
 }
-// The image is copied if it has padding or channels that do not come in fours.
+// The image is copied if it has padding, or runs whose last quad may reach beyond its end.
 bool is_staged(const ConvLastShape& s) {
   if (s.channels % 4 != 0) return true;
   for (int i = 0; i < 2; ++i) {
@@ -35,46 +36,47 @@ bool is_staged(const ConvLastShape& s) {
   return false;
 }
 size_t staged_bytes(const ConvLastShape& s) {
-  return is_staged(s) ? aligned(reach(s, 0) * reach(s, 1) * quad_bytes(s.channels)) : 0;
+  return is_staged(s) ? aligned(reach(s, 0) * reach(s, 1) * s.channels + 3) : 0;
 }
 
 void stage_row(const ConvLastArgs& c, const uint8_t* image, size_t row, uint8_t* out) {
   const ConvLastShape& s = c.shape;
-  const size_t quads = quad_bytes(s.channels), columns = reach(s, 1);
+  const size_t pixel = s.channels, columns = reach(s, 1);
   const auto at = int64_t(row) - int64_t(s.pad[0]);
   if (at < 0 || at >= int64_t(s.in[0])) {
-    std::memset(out, c.x_zero, columns * quads);
+    std::memset(out, c.x_zero, columns * pixel);
     return;
   }
   const size_t before = std::min(s.pad[1], columns);
   const size_t inside = std::min(columns - before, s.in[1]);
-  const uint8_t* from = image + size_t(at) * s.in[1] * s.channels;
-  std::memset(out, c.x_zero, before * quads);
-  if (quads == s.channels) {
-    std::memcpy(out + before * quads, from, inside * quads);
-  } else {
-    for (size_t i = 0; i < inside; ++i)
-      std::memcpy(out + (before + i) * quads, from + i * s.channels, s.channels);
-  }
-  std::memset(out + (before + inside) * quads, c.x_zero, (columns - before - inside) * quads);
+  std::memset(out, c.x_zero, before * pixel);
+  std::memcpy(out + before * pixel, image + size_t(at) * s.in[1] * pixel, inside * pixel);
+  std::memset(out + (before + inside) * pixel, c.x_zero, (columns - before - inside) * pixel);
 }
 
 // The weights of one output channel, [channels][taps], to its lane of a panel: four bytes at a
 // time, `width` such groups apart.
 void pack_channel(const ConvLastShape& s, const uint8_t* w, uint8_t flip, size_t width, int8_t* to,
                   int32_t* sum) {
-  const size_t taps = s.kernel[0] * s.kernel[1], quads = quad_bytes(s.channels) / 4;
+  const size_t taps = s.kernel[0] * s.kernel[1], joined = s.kernel[1] / runs_x(s);
   constexpr size_t kPiece = 64;  // channels, a multiple of 4
   int32_t total = 0;
   for (size_t first = 0; first < s.channels; first += kPiece) {
     const size_t channels = std::min(kPiece, s.channels - first);
     const uint8_t* from = w + first * taps;
     for (size_t tap = 0; tap < taps; ++tap) {
-      int8_t piece[kPiece] = {};
+      int8_t piece[kPiece];
       for (size_t c = 0; c < channels; ++c) piece[c] = int8_t(from[c * taps + tap] ^ flip);
       for (size_t c = 0; c < channels; ++c) total += piece[c];
-      int8_t* out = to + (tap * quads + first / 4) * width * 4;
-      for (size_t c = 0; c < channels; c += 4, out += width * 4) std::memcpy(out, piece + c, 4);
+      const size_t at = tap % joined * s.channels + first;  // in its run
+      int8_t* run = to + tap / joined * run_quads(s) * width * 4;
+      if (s.channels % 4 == 0) {
+        int8_t* out = run + at * width;
+        for (size_t c = 0; c < channels; c += 4, out += width * 4) std::memcpy(out, piece + c, 4);
+      } else {
+        for (size_t c = 0; c < channels; ++c)
+          run[(at + c) / 4 * 4 * width + (at + c) % 4] = piece[c];
+      }
     }
   }
   *sum = total;
@@ -158,16 +160,16 @@ void conv_last(const ConvLastArgs& c, Pool& pool) {
     ratio[o] = real ? c.ratio[o] : 0;
   }
 
-  const size_t pixels = s.out[0] * s.out[1], quads = quad_bytes(s.channels);
+  const size_t pixels = s.out[0] * s.out[1];
   ConvLastBlock block{};
   const size_t columns = is_staged(s) ? reach(s, 1) : s.in[1];
-  block.column_step = s.stride[1] * quads;
-  block.row_step = s.stride[0] * columns * quads;
+  block.column_step = s.stride[1] * s.channels;
+  block.row_step = s.stride[0] * columns * s.channels;
   block.runs_y = s.kernel[0];
-  block.step_y = s.dilation[0] * columns * quads;
-  block.runs_x = joins_columns(s) ? 1 : s.kernel[1];
-  block.step_x = s.dilation[1] * quads;
-  block.quads = run_bytes(s) / 4;
+  block.step_y = s.dilation[0] * columns * s.channels;
+  block.runs_x = runs_x(s);
+  block.step_x = s.dilation[1] * s.channels;
+  block.quads = run_quads(s);
   block.out_columns = s.out[1];
   block.zero = c.zero;
   block.y_signed = c.y_signed;
@@ -187,7 +189,7 @@ void conv_last(const ConvLastArgs& c, Pool& pool) {
     const uint8_t* image = c.x + n * s.in[0] * s.in[1] * s.channels;
     block.x = image;
     if (is_staged(s)) {
-      const size_t row_bytes = reach(s, 1) * quads;
+      const size_t row_bytes = reach(s, 1) * s.channels;
       pool.parallel(reach(s, 0), 1 + 32768 / row_bytes, [&](size_t begin, size_t end, int) {
         for (size_t row = begin; row < end; ++row)
           stage_row(c, image, row, staged + row * row_bytes);
