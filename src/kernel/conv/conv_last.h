@@ -80,7 +80,14 @@ struct ConvLastBlock {
   size_t ldy;
 };
 SDX_DECLARE_ISAS(void conv_last_block(const ConvLastBlock&);)
-// y[i] = max(x[i], y[i])
-SDX_DECLARE_ISAS(void max_bytes(const uint8_t* x, uint8_t* y, size_t n, bool is_signed);)
+// y[i] = the greatest x[i] of rows x columns pixels, the least value of the type where there is
+// none.
+struct MaxLastWindow {
+  const uint8_t* x;
+  size_t rows, row_step, columns, column_step;
+  size_t channels;
+  bool is_signed;
+};
+SDX_DECLARE_ISAS(void max_last(const MaxLastWindow&, uint8_t* y);)
 
 }  // namespace sdx

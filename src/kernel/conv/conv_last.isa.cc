@@ -151,6 +151,28 @@ struct Pixels {
   }
 };
 
+// The pixels of a window, a vector of channels at a time.
+template <class Int>
+void max_of(const MaxLastWindow& w, uint8_t* y) {
+  typedef Int Bytes __attribute__((vector_size(64)));
+  constexpr Int kLeast = Int(-1) < Int(0) ? Int(-128) : Int(0);
+  const auto greatest = [&](size_t first, size_t n) __attribute__((always_inline)) {
+    Bytes most = Bytes{} + kLeast;
+    for (size_t row = 0; row < w.rows; ++row) {
+      for (size_t column = 0; column < w.columns; ++column) {
+        Bytes x{};
+        std::memcpy(&x, w.x + row * w.row_step + column * w.column_step + first, n);
+        most = x > most ? x : most;
+      }
+    }
+    std::memcpy(y + first, &most, n);
+  };
+  size_t first = 0;
+  for (; first + sizeof(Bytes) <= w.channels; first += sizeof(Bytes))
+    greatest(first, sizeof(Bytes));
+  if (first < w.channels) greatest(first, w.channels - first);
+}
+
 }  // namespace
 
 void conv_last_block(const ConvLastBlock& b) {
@@ -170,14 +192,8 @@ void conv_last_block(const ConvLastBlock& b) {
   for (size_t pixel = b.first; pixel < b.last; ++pixel) one_pixel(b, pixels.next(), pixel);
 }
 
-void max_bytes(const uint8_t* x, uint8_t* y, size_t n, bool is_signed) {
-  if (is_signed) {
-    const auto* a = reinterpret_cast<const int8_t*>(x);
-    auto* b = reinterpret_cast<int8_t*>(y);
-    for (size_t i = 0; i < n; ++i) b[i] = a[i] > b[i] ? a[i] : b[i];
-  } else {
-    for (size_t i = 0; i < n; ++i) y[i] = x[i] > y[i] ? x[i] : y[i];
-  }
+void max_last(const MaxLastWindow& w, uint8_t* y) {
+  return w.is_signed ? max_of<int8_t>(w, y) : max_of<uint8_t>(w, y);
 }
 
 }  // namespace sdx::SDX_ISA

@@ -1,5 +1,5 @@
 // MaxPoolLast: MaxPool on bytes whose channels come last; made by a rewrite.
-#include <cstring>
+#include <algorithm>
 
 #include "kernel/conv/conv_last.h"
 #include "ops/fused/channels_last.h"
@@ -30,27 +30,30 @@ Result<Facts> infer(const MaxPoolLast& a, const Facts& in) {
   return Facts{channels_last(y)};
 }
 
-// y = the greatest byte of the window, padding left out; the least value of the type where the
-// window holds none. `merge(x, y, n)` makes y[i] the greater of x[i] and y[i].
-template <class Merge>
-void rows(const MaxPoolLast& a, const Args& args, size_t begin, size_t end, Merge merge) {
+// f(window, y) for each pixel of some rows of the output: y = the greatest byte of the window,
+// padding left out; the least value of the type where the window holds none.
+template <class F>
+void rows(const MaxPoolLast& a, const Args& args, size_t begin, size_t end, F f) {
   const View &x = args.in(0), &y = args.out();
   const WindowAxes w = resolve(a.window, x.dims.subspan(1, 2), y.dims.subspan(1, 2), {});
   const WindowAxis &down = w.axis[0], &across = w.axis[1];
   const auto channels = size_t(x.dims[3]);
   for (size_t row = begin; row < end; ++row) {
     const auto n = int64_t(row) / down.out, oy = int64_t(row) % down.out;
+    const int64_t ky = down.first(oy), iy = oy * down.stride - down.begin + ky * down.dilation;
     for (int64_t ox = 0; ox < across.out; ++ox) {
-      uint8_t* to = y.data<uint8_t>() + (row * size_t(across.out) + size_t(ox)) * channels;
-      std::memset(to, x.type == DType::i8 ? 0x80 : 0, channels);
-      for (int64_t ky = down.first(oy); ky < down.last(oy); ++ky) {
-        for (int64_t kx = across.first(ox); kx < across.last(ox); ++kx) {
-          const int64_t iy = oy * down.stride - down.begin + ky * down.dilation;
-          const int64_t ix = ox * across.stride - across.begin + kx * across.dilation;
-          merge(x.data<uint8_t>() + size_t((n * down.in + iy) * across.in + ix) * channels, to,
-                channels);
-        }
-      }
+      const int64_t kx = across.first(ox),
+                    ix = ox * across.stride - across.begin + kx * across.dilation;
+      MaxLastWindow window{};
+      window.rows = size_t(std::max<int64_t>(0, down.last(oy) - ky));
+      window.columns = size_t(std::max<int64_t>(0, across.last(ox) - kx));
+      if (window.rows != 0 && window.columns != 0)
+        window.x = x.data<uint8_t>() + size_t((n * down.in + iy) * across.in + ix) * channels;
+      window.row_step = size_t(down.dilation * across.in) * channels;
+      window.column_step = size_t(across.dilation) * channels;
+      window.channels = channels;
+      window.is_signed = x.type == DType::i8;
+      f(window, y.data<uint8_t>() + (row * size_t(across.out) + size_t(ox)) * channels);
     }
   }
 }
@@ -58,30 +61,31 @@ void rows(const MaxPoolLast& a, const Args& args, size_t begin, size_t end, Merg
 size_t row_count(const Args& args) { return size_t(args.out().dims[0] * args.out().dims[1]); }
 
 Status reference(const MaxPoolLast& a, Args& args) {
-  const bool is_signed = args.in(0).type == DType::i8;
-  rows(a, args, 0, row_count(args), [&](const uint8_t* x, uint8_t* y, size_t n) {
-    for (size_t i = 0; i < n; ++i) {
-      const bool more = is_signed ? int8_t(x[i]) > int8_t(y[i]) : x[i] > y[i];
-      if (more) y[i] = x[i];
+  rows(a, args, 0, row_count(args), [](const MaxLastWindow& w, uint8_t* y) {
+    for (size_t i = 0; i < w.channels; ++i) {
+      int most = w.is_signed ? -128 : 0;
+      for (size_t row = 0; row < w.rows; ++row) {
+        for (size_t column = 0; column < w.columns; ++column) {
+          const uint8_t x = w.x[row * w.row_step + column * w.column_step + i];
+          most = std::max(most, w.is_signed ? int(int8_t(x)) : int(x));
+        }
+      }
+      y[i] = uint8_t(most);
     }
   });
   return ok();
 }
 
 Status run(const MaxPoolLast& a, Args& args) {
-  const bool is_signed = args.in(0).type == DType::i8;
-  const auto merge = SDX_PICK(max_bytes, args.isa);
+  const auto most = SDX_PICK(max_last, args.isa);
   args.pool->parallel(row_count(args), 1, [&](size_t begin, size_t end, int) {
-    rows(a, args, begin, end,
-         [&](const uint8_t* x, uint8_t* y, size_t n) { merge(x, y, n, is_signed); });
+    rows(a, args, begin, end, [&](const MaxLastWindow& w, uint8_t* y) { most(w, y); });
   });
   return ok();
 }
 
 constexpr Kernel<MaxPoolLast> kKernels[] = {
-    {.name = "max_bytes",
-     .fits = [](const MaxPoolLast&, const Call&) { return true; },
-     .run = run}};
+    {.name = "max_last", .fits = [](const MaxPoolLast&, const Call&) { return true; }, .run = run}};
 
 std::vector<Case> cases() {
   using Ints = std::vector<int64_t>;

@@ -137,6 +137,39 @@ void transpose_tile(const uint32_t* from, int64_t from_column, uint32_t* to, int
   transpose_tile<uint32_t>(from + whole_rows, from_column, to + int64_t(whole_rows) * to_row,
                            to_row, rows - whole_rows, columns);
 }
+
+// Four times, the first eight rows are dealt between the last eight: that turns a square of 16.
+void transpose_16x16(const uint8_t* from, int64_t from_column, uint8_t* to, int64_t to_row) {
+  __m128i a[16], b[16];
+  for (int i = 0; i < 16; ++i)
+    a[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i * from_column));
+  const auto deal = [](const __m128i* in, __m128i* out) {
+    for (int i = 0; i < 8; ++i) {
+      out[2 * i] = _mm_unpacklo_epi8(in[i], in[i + 8]);
+      out[2 * i + 1] = _mm_unpackhi_epi8(in[i], in[i + 8]);
+    }
+  };
+  deal(a, b);
+  deal(b, a);
+  deal(a, b);
+  deal(b, a);
+  for (int i = 0; i < 16; ++i) _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i * to_row), a[i]);
+}
+
+void transpose_tile(const uint8_t* from, int64_t from_column, uint8_t* to, int64_t to_row,
+                    size_t rows, size_t columns) {
+  const size_t whole_rows = rows & ~size_t{15}, whole_columns = columns & ~size_t{15};
+  for (size_t r = 0; r < whole_rows; r += 16) {
+    for (size_t c = 0; c < whole_columns; c += 16) {
+      transpose_16x16(from + int64_t(c) * from_column + int64_t(r), from_column,
+                      to + int64_t(r) * to_row + int64_t(c), to_row);
+    }
+  }
+  transpose_tile<uint8_t>(from + int64_t(whole_columns) * from_column, from_column,
+                          to + whole_columns, to_row, whole_rows, columns - whole_columns);
+  transpose_tile<uint8_t>(from + whole_rows, from_column, to + int64_t(whole_rows) * to_row, to_row,
+                          rows - whole_rows, columns);
+}
 #endif
 
 // The innermost loop writes contiguously, loop `j` reads contiguously: tiles keep both sides' lines

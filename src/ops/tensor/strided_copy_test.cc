@@ -69,17 +69,19 @@ TEST(StridedCopy, transposes_every_element_size) {
 
 TEST(StridedCopy, a_large_transposition_is_shared_by_threads) {
   Pool pool(3);
-  const Tensor x = counted(DType::f32, {3, 301, 257});
-  Tensor y = Tensor::make(DType::f32, {3, 257, 301});
-  Loops loops;
-  loops.add(3, 301 * 257, 301 * 257);
-  loops.add(257, 1, 301);
-  loops.add(301, 257, 1);
-  strided_copy(loops, DType::f32, x.raw(), 0, y.raw(), 0, &pool);
-  for (size_t b = 0; b < 3; ++b) {
-    for (size_t i = 0; i < 257; ++i) {
-      for (size_t j = 0; j < 301; ++j) {
-        ASSERT_TRUE(same_element(y, (b * 257 + i) * 301 + j, x, (b * 301 + j) * 257 + i));
+  for (const DType type : {DType::f32, DType::u8}) {
+    const Tensor x = counted(type, {3, 301, 257});
+    Tensor y = Tensor::make(type, {3, 257, 301});
+    Loops loops;
+    loops.add(3, 301 * 257, 301 * 257);
+    loops.add(257, 1, 301);
+    loops.add(301, 257, 1);
+    strided_copy(loops, type, x.raw(), 0, y.raw(), 0, &pool);
+    for (size_t b = 0; b < 3; ++b) {
+      for (size_t i = 0; i < 257; ++i) {
+        for (size_t j = 0; j < 301; ++j) {
+          ASSERT_TRUE(same_element(y, (b * 257 + i) * 301 + j, x, (b * 301 + j) * 257 + i));
+        }
       }
     }
   }
