@@ -169,6 +169,10 @@ void EpilogueCall::block(void* self, float* c, size_t ldc, size_t row, size_t co
   float* tiles = memory + kMostRegisters * Program::kTile;
   std::array<const float*, Program::kMostInputs> in{};
   std::array<uint8_t, Program::kMostInputs> stride{};
+  if (inputs == 1 && ldc == cols) {
+    cols *= rows;
+    rows = 1;
+  }
   if (cols >= kWide || rows == 1) {
     for (size_t r = 0; r < rows; ++r) {
       for (size_t first = 0; first < cols; first += Program::kTile) {

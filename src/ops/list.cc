@@ -3,6 +3,7 @@
 #include <map>
 
 #include "ops/added.h"
+#include "ops/conv/conv_last.h"
 #include "ops/fused/blocked.h"
 
 namespace sdx {
@@ -69,6 +70,7 @@ static const Op* const kOps[] = {
     &matmul_integer_to_float,
     &matmul_q4,
     &conv_blocked,
+    &conv_last,
     &to_blocked,
     &from_blocked,
     &if_,

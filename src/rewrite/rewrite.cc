@@ -25,6 +25,11 @@ const Node* Rewriting::only_from(Outlet outlet, const Op& op) const {
   return node.kind == Node::Kind::op && node.use.op == &op ? &node : nullptr;
 }
 
+const std::vector<uint32_t>& Rewriting::readers(Outlet outlet) const {
+  if (readers_.empty()) readers_ = old.successors();
+  return readers_[outlet.node][outlet.slot];
+}
+
 Result<std::vector<Outlet>> Rewriting::add(const Op& op, AttrMap attrs, std::vector<Outlet> inputs,
                                            size_t outputs,
                                            std::span<const Node* const> stands_for) {
@@ -82,7 +87,8 @@ Result<Graph> apply_rules(const Graph& graph, std::span<const Rule> rules, std::
 Result<Graph> optimize(const Graph& graph) {
   SDX_ASSIGN(const Graph ordered,
              apply_rules(graph.without_dead(), ordering_rules(), "ordering_rules"));
-  SDX_ASSIGN(const Graph programs, apply_rules(ordered, rules(), "rules"));
+  SDX_ASSIGN(const Graph images, apply_rules(ordered, image_rules(), "image_rules"));
+  SDX_ASSIGN(const Graph programs, apply_rules(images, rules(), "rules"));
   SDX_ASSIGN(const Graph fused, apply_rules(programs, rules_on_programs(), "rules_on_programs"));
   SDX_ASSIGN(const Graph made, apply_rules(fused, layout_rules(), "layout_rules"));
   return blocked_layout(made);

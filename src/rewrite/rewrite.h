@@ -25,6 +25,8 @@ class Rewriting : public typed::Remake {
   // The old operator node that makes a wire, if it is an `op` whose only reader is here; null
   // otherwise.
   const typed::Node* only_from(typed::Outlet old_outlet, const Op& op) const;
+  // The old nodes that read an old wire, once per reading input.
+  const std::vector<uint32_t>& readers(typed::Outlet old_outlet) const;
   // Adds a node to the new graph that stands for the given old nodes.
   Result<std::vector<typed::Outlet>> add(const Op& op, AttrMap attrs,
                                          std::vector<typed::Outlet> inputs, size_t outputs,
@@ -35,6 +37,7 @@ class Rewriting : public typed::Remake {
                                           std::string_view);
   std::vector<std::vector<typed::Outlet>> moved_;
   std::vector<std::vector<size_t>> uses_;
+  mutable std::vector<std::vector<std::vector<uint32_t>>> readers_;  // made when first asked for
 };
 
 // Types that programs of element-wise operations compute in float.

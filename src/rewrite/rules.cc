@@ -7,6 +7,11 @@ std::span<const Rule> ordering_rules() {
   return kRules;
 }
 
+std::span<const Rule> image_rules() {
+  static const Rule kRules[] = {images_last, turned_axes};
+  return kRules;
+}
+
 std::span<const Rule> rules() {
   static const Rule kRules[] = {replace_nan, transposed_weights, matmul_q4, integer_products,
                                 fuse_elementwise};

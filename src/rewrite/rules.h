@@ -10,6 +10,11 @@ extern const Rule turned_axes;
 
 std::span<const Rule> ordering_rules();
 
+// Images that come from products of matrices, and go to some, keep their channels last.
+extern const Rule images_last;
+
+std::span<const Rule> image_rules();
+
 extern const Rule replace_nan;
 extern const Rule transposed_weights;
 extern const Rule matmul_q4;

@@ -1,10 +1,10 @@
-// Transposes that follow each other become one, and a scalar meets what it scales before it turns,
-// where the product that made it can do both.
+// Transposes that follow each other become one, and an operation on each element of a tensor (and
+// scalars) comes before that turns, where the product that made it can do both.
 //
 //   Transpose[q](Transpose[p](x))             ->   Transpose[p q](x)
 //   Reshape(Transpose[0, 2, 1](Reshape(x)))   ->   Transpose[.., last two exchanged](x)
 //       where the first Reshape joins the leading axes and the second parts them again
-//   f(Transpose(Reshape(y)), scalar)          ->   Transpose(Reshape(f(y, scalar)))
+//   f(Transpose(Reshape(y)), scalars)         ->   Transpose(Reshape(f(y, scalars)))
 //       where y is a product, or an element-wise operation, that nobody else reads
 #include <algorithm>
 #include <numeric>
@@ -87,14 +87,19 @@ bool takes_more(const Node& node) {
                       [](const Op::AnyKernel& k) { return k.epilogue != nullptr; }));
 }
 
-Result<Wires> scaled(Rewriting& r, const Node& node) {
-  if (node.op().pointwise == nullptr || node.inputs.size() != 2 ||
-      !runs_in_float(node.outputs[0].type)) {
-    return Wires();
+// Whether all inputs but `i` are constant scalars of no higher rank than `y`.
+bool others_are_scalars(const Rewriting& r, const Node& node, size_t i, const Fact& y) {
+  for (size_t k = 0; k < node.inputs.size(); ++k) {
+    if (k == i || !node.inputs[k].present()) continue;
+    const Fact& scalar = r.old.fact(node.inputs[k]);
+    if (!scalar.value || scalar.value->count() != 1 || scalar.rank() > y.rank()) return false;
   }
-  for (const size_t i : {0, 1}) {
-    const Fact& scalar = r.old.fact(node.inputs[1 - i]);
-    if (!scalar.value || scalar.value->count() != 1) continue;
+  return true;
+}
+
+Result<Wires> each_element(Rewriting& r, const Node& node) {
+  if (node.op().pointwise == nullptr || !runs_in_float(node.outputs[0].type)) return Wires();
+  for (size_t i = 0; i < std::min<size_t>(2, node.inputs.size()); ++i) {
     std::vector<const Node*> moves;
     Outlet from = node.inputs[i];
     while (true) {
@@ -107,10 +112,11 @@ Result<Wires> scaled(Rewriting& r, const Node& node) {
     if (moves.empty() || r.uses(from) != 1 || !takes_more(r.old.node(from.node))) continue;
     const Fact &x = r.old.fact(node.inputs[i]), &y = r.old.fact(from);
     if (!x.has_rank() || !y.has_rank() || !node.outputs[0].has_rank() ||
-        *x.shape != *node.outputs[0].shape || scalar.rank() > y.rank()) {
+        *x.shape != *node.outputs[0].shape || !others_are_scalars(r, node, i, y)) {
       continue;
     }
-    std::vector<Outlet> inputs = {r.now(node.inputs[0]), r.now(node.inputs[1])};
+    std::vector<Outlet> inputs;
+    for (const Outlet input : node.inputs) inputs.push_back(r.now(input));
     inputs[i] = r.now(from);
     SDX_ASSIGN(std::vector<Outlet> wires, r.made.add(node.use, std::move(inputs), node.origin));
     while (!moves.empty()) {
@@ -125,7 +131,7 @@ Result<Wires> scaled(Rewriting& r, const Node& node) {
 Result<Wires> at(Rewriting& r, uint32_t id) {
   const Node& node = r.old.node(id);
   const bool is_transpose = node.use.op == &ops::transpose;
-  if (!is_transpose && node.use.op != &ops::reshape) return scaled(r, node);
+  if (!is_transpose && node.use.op != &ops::reshape) return each_element(r, node);
   const Outlet wire = r.now(node.inputs[0]);
   const bool joins = is_transpose ? is(r.made.node(wire.node), ops::transpose)
                                   : exchanged(r, wire, node.outputs[0]).has_value();

@@ -44,7 +44,7 @@ struct GemmBlock {
   size_t ldc;
 
   Finish finish;
-  bool raw;
+  bool raw, resume;
   const void* bias_16;
   Epilogue epilogue;
   size_t row, col;  // of the corner, for the epilogue

@@ -69,6 +69,7 @@ struct Product {
     k.c = at(g.c, g.c_type, index * g.c_batch + row * g.ldc + col);
     k.finish = g.finish;
     k.raw = g.raw;
+    k.resume = g.resume;
     const size_t bias = index * g.bias_batch + row * g.finish.bias_row + col * g.finish.bias_col;
     if (g.finish.bias != nullptr) k.finish.bias = g.finish.bias + bias;
     if (g.finish.other != nullptr) {

@@ -38,7 +38,8 @@ struct GemmArgs {
   // finish.bias null. Rows of finish.other, which is only for C of f32, are numbered through the
   // batch.
   Finish finish;
-  bool raw = false;  // only for C of f32: the bare chains, any NaN as it comes
+  bool raw = false;     // only for C of f32: the bare chains, any NaN as it comes
+  bool resume = false;  // only for C of f32: the chains go on from what C holds
   const void* bias_16 = nullptr;
   // Rows are numbered through the batch: batch index * m + row. Blocks of a C of 16 bits come as
   // floats, rounded to its type, and are rounded again after.

@@ -89,7 +89,7 @@ void run_panels(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, s
     t.a = g.a_pack;
     t.a_step = rows;
   }
-  t.resume = s.begin != 0;
+  t.resume = s.begin != 0 || g.resume;
   alignas(64) float block[kRowBlock * kPanel];
   Finish finish = g.finish.at(row, 0);
   const float *bias = finish.bias, *other = finish.other;
@@ -173,7 +173,7 @@ void run_stripe(const GemmBlock& g, size_t col) {
 void gemm_block(const GemmBlock& given) {
   GemmBlock g = given;
   constexpr size_t kStripe = 8 * kLanes;
-  if (g.rows == 1 && g.a_type == DType::f32 && g.c_type == DType::f32) {
+  if (g.rows == 1 && g.a_type == DType::f32 && g.c_type == DType::f32 && !g.resume) {
     const auto run = g.b_panel == kPanel ? &run_stripe<false> : &run_stripe<true>;
     const size_t striped = g.cols / kStripe * kStripe;
     for (size_t col = 0; col < striped; col += kStripe) run(g, col);

@@ -49,6 +49,8 @@ SDX_DECLARE_ISAS(
     // y[i] = x[i] * weight; the second y[i] = y[i] + x[i] * weight.
     void weigh_row(const float* x, float* y, size_t n, float weight);
     void add_weighed_row(const float* x, float* y, size_t n, float weight);
+    // y[i] = a[i] * wa + b[i] * wb, each rounded.
+    void blend_rows(const float* a, float wa, const float* b, float wb, float* y, size_t n);
     // y[i] = (x[i] - mean) * scale + bias; the second with a mean, scale and bias per element.
     void shift_plane(const float* x, float* y, size_t n, float mean, float scale, float bias);
     void shift_row(const float* x, float* y, size_t n, const float* mean, const float* scale,

@@ -277,6 +277,14 @@ void add_weighed_row(const float* x, float* y, size_t n, float weight) {
   });
 }
 
+void blend_rows(const float* a, float wa, const float* b, float wb, float* y, size_t n) {
+  blocks(n, [&](size_t i, size_t count) {
+    const F32x16 left = load_block(a + i, count) * F32x16(wa);
+    const F32x16 right = load_block(b + i, count) * F32x16(wb);
+    store_block(y + i, lanes::canonical(left + right), count);
+  });
+}
+
 void shift_plane(const float* x, float* y, size_t n, float mean, float scale, float bias) {
   blocks(n, [&](size_t i, size_t count) {
     const F32x16 v = (load_block(x + i, count) - F32x16(mean)) * F32x16(scale) + F32x16(bias);

@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "ops/noise.h"
+
 namespace sdx::ops {
 namespace {
 
@@ -209,6 +211,18 @@ std::vector<Case> cases_resize() {
            .inputs = {Tensor::of<uint8_t>({2}, {1, 2}), Value(), Value(),
                       Tensor::of<int64_t>({1}, {3})},
            .expected = {Tensor::of<uint8_t>({3}, {1, 2, 2})}},
+          {.name = "channels_behind_rows_and_columns",
+           .opset = 18,
+           .attrs = {{"mode", std::string("linear")}, {"axes", std::vector<int64_t>{2, 1}}},
+           .inputs = {noise({2, 5, 4, 19}), Value(), Value(), Tensor::of<int64_t>({2}, {9, 3})}},
+          {.name = "cubic_of_channels_last",
+           .opset = 18,
+           .attrs = {{"mode", std::string("cubic")}, {"axes", std::vector<int64_t>{0, 1}}},
+           .inputs = {noise({5, 4, 19}), Value(), Tensor::of<float>({2}, {2.5f, 0.8f})}},
+          {.name = "planes",
+           .opset = 18,
+           .attrs = {{"mode", std::string("linear")}},
+           .inputs = {noise({2, 3, 5, 7}), Value(), Tensor::of<float>({4}, {1, 1, 3, 2.5f})}},
           {.name = "bilinear_downwards_and_upwards",
            .opset = 13,
            .attrs = {{"mode", std::string("linear")}},

@@ -1,4 +1,5 @@
-// Kernels of Resize: nearest elements of any type, and images of f32 whose rows and columns change.
+// Kernels of Resize: nearest elements of any type, and images of f32 whose rows and columns change,
+// their channels before or behind them.
 #include <cstring>
 
 #include "kernel/rows/rows.h"
@@ -10,11 +11,14 @@ namespace {
 using Mode = Resampling::Mode;
 using Place = Resampling::Place;
 
-// A kernel's taps for the two innermost axes, with weights as float.
+// The taps of all axes, and those of an image's rows and columns with weights as float.
 struct Image {
   ResizePlan plan;
+  size_t row_axis = 0;
   std::vector<float> row_weight, column_weight;
-  size_t ring;  // rows kept after the horizontal step
+
+  const AxisTaps& rows() const { return plan[row_axis]; }
+  const AxisTaps& columns() const { return plan[row_axis + 1]; }
 };
 
 bool plannable(const Resize& a, const Call& call) {
@@ -24,13 +28,27 @@ bool plannable(const Resize& a, const Call& call) {
   return resize_plan(a, call.in[0].dims(), call.out[0].dims(), w).ok();
 }
 
-size_t row_taps(const Resize& a, const Call& call) {
-  const auto plan = resize_plan(a, call.in[0].dims(), call.out[0].dims(), wanted(a, call.in));
-  return plan ? (*plan)[plan->size() - 2].taps : 1;
+Result<ResizePlan> plan_of(const Resize& a, const Call& call) {
+  return resize_plan(a, call.in[0].dims(), call.out[0].dims(), wanted(a, call.in));
 }
+
+// The axis of an image's rows: the last but one, or the one before where channels come last.
+std::optional<size_t> row_axis(const ResizePlan& plan) {
+  const auto only_rows_and_columns = [&](size_t row) {
+    for (size_t i = 0; i < plan.size(); ++i) {
+      if (i != row && i != row + 1 && !plan[i].identity()) return false;
+    }
+    return true;
+  };
+  for (size_t behind = 2; behind <= std::min<size_t>(3, plan.size()); ++behind) {
+    if (only_rows_and_columns(plan.size() - behind)) return plan.size() - behind;
+  }
+  return std::nullopt;
+}
+
 // One input row resized along its length.
 void stretch_row(const Image& image, const float* from, float* to, size_t width) {
-  const AxisTaps& columns = image.plan.back();
+  const AxisTaps& columns = image.columns();
   if (columns.identity()) {
     std::memcpy(to, from, width * sizeof(float));
     return;
@@ -59,6 +77,37 @@ void stretch_row(const Image& image, const float* from, float* to, size_t width)
   }
 }
 
+// The same of a row of pixels with all their channels.
+void stretch_pixels(const Image& image, const float* from, float* to, size_t width, size_t channels,
+                    Isa isa) {
+  const AxisTaps& columns = image.columns();
+  if (columns.identity()) {
+    std::memcpy(to, from, width * channels * sizeof(float));
+    return;
+  }
+  for (size_t i = 0; i < width; ++i, to += channels) {
+    size_t taken = 0;
+    const float *first = nullptr, *second = nullptr;
+    float weights[2] = {};
+    for (size_t k = i * columns.taps; k < (i + 1) * columns.taps; ++k) {
+      const float weight = image.column_weight[k];
+      if (weight == 0) continue;
+      const float* pixel = from + size_t(columns.index[k]) * channels;
+      if (taken < 2) {
+        (taken == 0 ? first : second) = pixel;
+        weights[taken] = weight;
+      }
+      if (++taken == 2) {
+        SDX_PICK(blend_rows, isa)(first, weights[0], second, weights[1], to, channels);
+      } else if (taken > 2) {
+        SDX_PICK(add_weighed_row, isa)(pixel, to, channels, weight);
+      }
+    }
+    if (taken == 1) SDX_PICK(weigh_row, isa)(first, to, channels, weights[0]);
+    if (taken == 0) std::fill_n(to, channels, 0.0f);
+  }
+}
+
 }  // namespace
 
 std::shared_ptr<const void> pack_resize(const Resize& a, const Call& call, Pool&) {
@@ -66,12 +115,10 @@ std::shared_ptr<const void> pack_resize(const Resize& a, const Call& call, Pool&
   if (!plan) return nullptr;
   auto image = std::make_shared<Image>();
   image->plan = *std::move(plan);
-  const size_t rank = image->plan.size();
-  if (rank >= 2) {
-    const AxisTaps &rows = image->plan[rank - 2], &columns = image->plan[rank - 1];
-    image->row_weight.assign(rows.weight.begin(), rows.weight.end());
-    image->column_weight.assign(columns.weight.begin(), columns.weight.end());
-    image->ring = rows.taps;
+  if (const auto axis = row_axis(image->plan)) {
+    image->row_axis = *axis;
+    image->row_weight.assign(image->rows().weight.begin(), image->rows().weight.end());
+    image->column_weight.assign(image->columns().weight.begin(), image->columns().weight.end());
   }
   return image;
 }
@@ -84,57 +131,72 @@ Status run_resize_nearest(const Resize&, Args& args) {
   return ok();
 }
 
-// Only the two innermost axes of f32 change size.
+// Only two axes of f32 change size, neighbours at the end or before the last.
 bool fits_resize_image(const Resize& a, const Call& call) {
   if (a.how.mode == Mode::nearest || call.in[0].type != DType::f32 || call.in[0].rank() < 2 ||
       !plannable(a, call))
     return false;
-  const auto plan = resize_plan(a, call.in[0].dims(), call.out[0].dims(), wanted(a, call.in));
-  return std::all_of(plan->begin(), plan->end() - 2,
-                     [](const AxisTaps& taps) { return taps.identity(); });
+  return row_axis(*plan_of(a, call)).has_value();
 }
 // Per thread: the rows that the taps of one output row need, and which input row each of them
 // holds.
 size_t resize_image_scratch(const Resize& a, const Call& call) {
-  const size_t width = size_t(call.out[0].dim(call.out[0].rank() - 1).value());
-  return size_t(call.threads) * row_taps(a, call) * (width * sizeof(float) + sizeof(int64_t));
+  const auto plan = plan_of(a, call);
+  const size_t row = row_axis(*plan).value_or(0);
+  size_t line = 1;
+  for (size_t i = row + 1; i < plan->size(); ++i) line *= size_t(call.out[0].dim(i).value());
+  return size_t(call.threads) * (*plan)[row].taps * (line * sizeof(float) + sizeof(int64_t));
 }
 
 Status run_resize_image(const Resize&, Args& args) {
   const Image& image = *static_cast<const Image*>(args.packed);
   const View &x = args.in(0), &y = args.out();
-  const size_t rank = y.rank();
-  const AxisTaps& rows = image.plan[rank - 2];
-  const size_t height = size_t(y.dims[rank - 2]), width = size_t(y.dims[rank - 1]);
-  const size_t in_height = size_t(x.dims[rank - 2]), in_width = size_t(x.dims[rank - 1]);
+  const AxisTaps& rows = image.rows();
+  const size_t height = size_t(y.dims[image.row_axis]), in_height = size_t(x.dims[image.row_axis]);
+  const size_t width = size_t(y.dims[image.row_axis + 1]),
+               in_width = size_t(x.dims[image.row_axis + 1]);
+  const bool last = image.row_axis + 2 < y.rank();
+  const size_t channels = last ? size_t(y.dims[image.row_axis + 2]) : 1;
+  const size_t line = width * channels, taps = rows.taps;
   if (y.count == 0) return ok();
   auto* const holders = reinterpret_cast<int64_t*>(args.scratch.data());
-  auto* const rings = reinterpret_cast<float*>(holders + size_t(args.pool->threads()) * image.ring);
-  const size_t grain = std::max<size_t>(1, 32768 / width);
-  const auto weigh = SDX_PICK(weigh_row, args.isa);
-  const auto add_weighed = SDX_PICK(add_weighed_row, args.isa);
-  args.pool->parallel(y.count / width, grain, [&](size_t begin, size_t end, int thread) {
-    float* const ring = rings + size_t(thread) * image.ring * width;
-    int64_t* const holds = holders + size_t(thread) * image.ring;
-    std::fill_n(holds, image.ring, -1);
-    for (size_t line = begin; line < end; ++line) {
-      const size_t plane = line / height, row = line % height;
-      float* const to = y.data<float>() + line * width;
-      bool first = true;
-      for (size_t k = 0; k < rows.taps; ++k) {
-        const float weight = image.row_weight[row * rows.taps + k];
-        if (weight == 0) continue;
-        const size_t source = plane * in_height + size_t(rows.index[row * rows.taps + k]);
-        const size_t slot = source % image.ring;
-        float* const stretched = ring + slot * width;
-        if (holds[slot] != int64_t(source)) {
-          stretch_row(image, x.data<float>() + source * in_width, stretched, width);
-          holds[slot] = int64_t(source);
-        }
-        (first ? weigh : add_weighed)(stretched, to, width, weight);
-        first = false;
+  auto* const rings = reinterpret_cast<float*>(holders + size_t(args.pool->threads()) * taps);
+  const size_t grain = std::max<size_t>(1, 32768 / line);
+  args.pool->parallel(y.count / line, grain, [&](size_t begin, size_t end, int thread) {
+    float* const ring = rings + size_t(thread) * taps * line;
+    int64_t* const holds = holders + size_t(thread) * taps;
+    std::fill_n(holds, taps, -1);
+    const auto stretched = [&](size_t source) -> const float* {
+      float* const to = ring + source % taps * line;
+      if (holds[source % taps] != int64_t(source)) {
+        const float* from = x.data<float>() + source * in_width * channels;
+        last ? stretch_pixels(image, from, to, width, channels, args.isa)
+             : stretch_row(image, from, to, width);
+        holds[source % taps] = int64_t(source);
       }
-      if (first) std::fill_n(to, width, 0.0f);
+      return to;
+    };
+    for (size_t i = begin; i < end; ++i) {
+      const size_t plane = i / height, row = i % height;
+      float* const to = y.data<float>() + i * line;
+      const float* first = nullptr;
+      float first_weight = 0;
+      size_t taken = 0;
+      for (size_t k = 0; k < taps; ++k) {
+        const float weight = image.row_weight[row * taps + k];
+        if (weight == 0) continue;
+        const float* from = stretched(plane * in_height + size_t(rows.index[row * taps + k]));
+        if (++taken == 1) {
+          first = from;
+          first_weight = weight;
+        } else if (taken == 2) {
+          SDX_PICK(blend_rows, args.isa)(first, first_weight, from, weight, to, line);
+        } else {
+          SDX_PICK(add_weighed_row, args.isa)(from, to, line, weight);
+        }
+      }
+      if (taken == 1) SDX_PICK(weigh_row, args.isa)(first, to, line, first_weight);
+      if (taken == 0) std::fill_n(to, line, 0.0f);
     }
   });
   return ok();

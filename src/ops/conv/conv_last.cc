@@ -1,0 +1,226 @@
+// ConvLast: Conv of two spatial dimensions on images whose channels come last, [N, H, W, C]; made
+// by the rewrite that keeps images so between products of matrices.
+#include <array>
+#include <cmath>
+
+#include "base/slab.h"
+#include "kernel/conv/pixels.h"
+#include "op/epilogue.h"
+#include "ops/conv/conv.h"
+#include "ops/fused/channels_last.h"
+#include "ops/noise.h"
+
+namespace sdx::ops {
+namespace {
+
+struct ConvLast {
+  Window window;
+  int64_t group;
+};
+
+// `more` are further channels of X, in order.
+constexpr Version kHistory[] = {
+    {1,
+     "(X: T, W: T, B?: T, more...0: T) -> (Y: T) {auto_pad: string = \"NOTSET\", dilations: ints, "
+     "group: int = 1, kernel_shape: ints, pads: ints, strides: ints} T in f32"}};
+
+constexpr size_t kFirstPart = 3;
+constexpr size_t kMostParts = 16;
+
+Result<ConvLast> read(const Node& node, const Facts& in) {
+  SDX_ASSIGN(Window window, read_window(node, 2));
+  ConvLast a{std::move(window), node.i("group")};
+  if (a.group < 1) return fail("SDX-T0320", "group is {}, expected at least 1", a.group);
+  for (size_t i = 0; i < in.size(); ++i) {
+    if (i != 2 && (!in[i].has_rank() || in[i].rank() != 4))
+      return fail("SDX-T0321", "expected images and weights of rank 4, found {}", in[i].text());
+  }
+  if (in.size() > kFirstPart + kMostParts - 1)
+    return fail("SDX-T0321", "an image in more than {} parts", kMostParts);
+  return a;
+}
+
+// X as Conv has it.
+Fact whole_first(const Facts& in) {
+  Fact x = channels_first(in[0]);
+  for (size_t i = kFirstPart; i < in.size(); ++i) (*x.shape)[1] = (*x.shape)[1] + in[i].dim(3);
+  return x;
+}
+
+Result<Facts> infer(const ConvLast& a, const Facts& in) {
+  const Fact x = whole_first(in);
+  SDX_TRY(check_conv_shapes(a.window, Facts{x, in[1]}, Dim(a.group), 1));
+  SDX_TRY(check_conv_bias(in, 2, in[1].dim(0)));
+  Shape shape{x.dim(0), Dim::unknown(), Dim::unknown(), in[1].dim(0)};
+  for (size_t i = 0; i < 2; ++i) {
+    SDX_ASSIGN(shape[i + 1], output_size(a.window, i, x.dim(i + 2), in[1].dim(i + 2)));
+  }
+  return Facts{Fact::tensor(x.type, std::move(shape))};
+}
+
+WindowAxes axes_of(const ConvLast& a, std::span<const int64_t> x, std::span<const int64_t> w,
+                   std::span<const int64_t> y) {
+  return resolve(a.window, x.subspan(1, 2), y.subspan(1, 2), w.subspan(2));
+}
+
+ConvShape kernel_shape(const ConvLast& a, std::span<const int64_t> x, std::span<const int64_t> w,
+                       std::span<const int64_t> y) {
+  ConvShape s = kernel_shape(axes_of(a, x, w, y));
+  s.batch = size_t(x[0]);
+  s.groups = size_t(a.group);
+  s.in_channels = size_t(w[1] * a.group);
+  s.out_channels = size_t(w[0]);
+  return s;
+}
+ConvShape kernel_shape(const ConvLast& a, const Call& call) {
+  return kernel_shape(a, call.in[0].dims(), call.in[1].dims(), call.out[0].dims());
+}
+
+using Parts = std::array<PixelPart, kMostParts>;
+
+std::span<const PixelPart> parts_of(const Args& args, Parts& parts) {
+  size_t count = 0;
+  for (size_t i = 0; i < args.ins.size(); i = i == 0 ? kFirstPart : i + 1)
+    parts[count++] = {args.in(i).data<float>(), size_t(args.in(i).dims[3])};
+  return std::span(parts).first(count);
+}
+std::vector<size_t> channels_of(const Call& call) {
+  std::vector<size_t> channels;
+  for (size_t i = 0; i < call.in.size(); i = i == 0 ? kFirstPart : i + 1)
+    channels.push_back(size_t(call.in[i].dim(3).value()));
+  return channels;
+}
+
+// As Conv: one chain of fma from +0 in the order (channel / 16, tap, channel % 16), the padding
+// taking part as +0; then the bias.
+Status reference(const ConvLast& a, Args& args) {
+  const View &w = args.in(1), &y = args.out();
+  const ConvShape s = kernel_shape(a, args.in(0).dims, w.dims, y.dims);
+  const WindowAxes axes = axes_of(a, args.in(0).dims, w.dims, y.dims);
+  const size_t in_group = s.in_channels / s.groups, out_group = s.out_channels / s.groups;
+  Parts room;
+  const std::span<const PixelPart> parts = parts_of(args, room);
+  const auto input = [&](size_t pixel, size_t c) {
+    size_t part = 0;
+    for (; c >= parts[part].channels; ++part) c -= parts[part].channels;
+    return parts[part].x[pixel * parts[part].channels + c];
+  };
+  float* to = y.data<float>();
+  for (size_t at = 0; at < s.batch * axes.out; ++at) {
+    const Position p = position_of(at % axes.out, 2, [&](size_t d) { return axes.axis[d].out; });
+    for (size_t o = 0; o < s.out_channels; ++o) {
+      float acc = 0;
+      for (size_t first = 0; first < in_group; first += kConvChannels) {
+        each_tap(axes, p, [&](size_t tap, int64_t index) {
+          for (size_t c = first; c < std::min(in_group, first + kConvChannels); ++c) {
+            const float value = index < 0 ? 0.f
+                                          : input(at / axes.out * axes.in + size_t(index),
+                                                  o / out_group * in_group + c);
+            acc = std::fma(w.data<float>()[(o * in_group + c) * axes.taps + tap], value, acc);
+          }
+        });
+      }
+      if (args.has(2)) acc = acc + args.in(2).data<float>()[o];
+      *to++ = store<float>(acc);
+    }
+  }
+  return ok();
+}
+
+bool fits(const ConvLast& a, const Call& call) {
+  if (call.in[1].value == nullptr || !conv_has_work(call)) return false;
+  const std::vector<size_t> parts = channels_of(call);
+  if (parts.size() > 1 && std::any_of(parts.begin(), parts.end(), [](size_t channels) {
+        return channels % kConvChannels != 0;
+      })) {
+    return false;
+  }
+  return conv_pixels_fits(kernel_shape(a, call));
+}
+
+size_t scratch(const ConvLast& a, const Call& call) {
+  return conv_pixels_scratch_bytes(kernel_shape(a, call), channels_of(call), call.threads);
+}
+
+std::shared_ptr<const void> pack(const ConvLast& a, const Call& call, Pool& pool) {
+  const ConvShape s = kernel_shape(a, call);
+  std::shared_ptr<void> packed = allocate_lasting(conv_pixels_packed_size(s) * sizeof(float));
+  conv_pixels_pack(s, channels_of(call), call.in[1].value->data<float>(),
+                   static_cast<float*>(packed.get()), pool);
+  return packed;
+}
+
+Status run(const ConvLast& a, Args& args) {
+  PixelConvArgs c;
+  c.shape = kernel_shape(a, args.in(0).dims, args.in(1).dims, args.out().dims);
+  Parts parts;
+  c.x = parts_of(args, parts);
+  c.weights = static_cast<const float*>(args.packed);
+  c.bias = args.has(2) ? args.in(2).data<float>() : nullptr;
+  c.y = args.out().data<float>();
+  c.scratch = args.scratch.data();
+  EpilogueCall fused{args.fused, args.fused_inputs};
+  c.epilogue = fused.epilogue();
+  conv_pixels(c, *args.pool);
+  return ok();
+}
+
+constexpr Kernel<ConvLast> kKernels[] = {
+    {.name = "conv_pixels",
+     .fits = fits,
+     .run = run,
+     .scratch = scratch,
+     .pack = pack,
+     .packs = 1u << 1,
+     .epilogue = [](const ConvLast&, const Call&) -> size_t { return 3; }}};
+
+uint64_t multiply_adds(const ConvLast&, const Call& call) {
+  const Dims w = call.in[1].dims(), y = call.out[0].dims();
+  uint64_t count = uint64_t(y[0] * y[1] * y[2]);
+  for (const int64_t d : w) count *= uint64_t(d);
+  return count;
+}
+
+std::vector<Case> cases() {
+  return {{.name = "padded_with_stride",
+           .opset = 1,
+           .attrs = {{"pads", std::vector<int64_t>{1, 2, 1, 0}},
+                     {"strides", std::vector<int64_t>{3, 2}}},
+           .inputs = {noise({2, 13, 17, 19}), noise({21, 19, 3, 4}, 2), noise({21}, 3)}},
+          {.name = "depthwise",
+           .opset = 1,
+           .attrs = {{"group", int64_t{32}}, {"pads", std::vector<int64_t>{1, 1, 1, 1}}},
+           .inputs = {noise({1, 9, 20, 32}), noise({32, 1, 3, 3}, 2), Value()}},
+          {.name = "groups_that_no_kernel_takes",
+           .opset = 1,
+           .attrs = {{"group", int64_t{2}}},
+           .inputs = {noise({1, 5, 4, 6}), noise({4, 3, 2, 2}, 2), noise({4}, 3)}},
+          {.name = "an_image_in_parts",
+           .opset = 1,
+           .attrs = {},
+           .inputs = {noise({1, 5, 7, 16}), noise({33, 64, 1, 1}, 2), noise({33}, 3),
+                      noise({1, 5, 7, 32}, 4), noise({1, 5, 7, 16}, 5)}},
+          {.name = "pointwise",
+           .opset = 1,
+           .attrs = {},
+           .inputs = {noise({1, 5, 7, 40}), noise({33, 40, 1, 1}, 2), Value()}}};
+}
+
+constexpr OpOf<ConvLast> kConvLast{
+    .name = "ConvLast",
+    .doc = "Conv on images whose channels come last.",
+    .history = kHistory,
+    .read = read,
+    .infer = infer,
+    .reference = reference,
+    .kernels = kKernels,
+    .cases = cases,
+    .domain = "sardonyx",
+    .multiply_adds = multiply_adds,
+};
+
+}  // namespace
+
+extern const Op conv_last = erase<kConvLast>();
+
+}  // namespace sdx::ops

@@ -1,0 +1,164 @@
+// Images with their channels last as text in, text out; and the outputs keep every bit.
+#include <gtest/gtest.h>
+
+#include "rewrite/rewrite.h"
+#include "typed/eval.h"
+#include "typed/text.h"
+
+namespace sdx::rewrite {
+namespace {
+
+Tensor some(const Dims& dims, uint32_t seed) {
+  Tensor tensor = Tensor::make(DType::f32, dims);
+  for (size_t i = 0; i < tensor.count(); ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    tensor.data<float>()[i] = float(int32_t(seed)) * 0x1p-31f;
+  }
+  return tensor;
+}
+
+void expect_images(const std::string& before, const std::string& after,
+                   std::vector<Tensor> tensors) {
+  typed::TextTable table;
+  table.tensors = std::move(tensors);
+  const auto graph = typed::parse(before, table);
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  const auto made = optimize(*graph);
+  ASSERT_TRUE(made.ok()) << made.error().text();
+  typed::TextTable again;
+  EXPECT_EQ(typed::print(*made, &again), after);
+  EXPECT_TRUE(made->verify().ok());
+  std::vector<Value> inputs;
+  for (const typed::Outlet input : graph->inputs())
+    inputs.emplace_back(some(graph->fact(input).dims(), uint32_t(inputs.size() + 9)));
+  for (const bool reference : {true, false}) {
+    const auto a = typed::eval(*graph, inputs, {.reference = reference, .isa = best_isa()});
+    const auto b = typed::eval(*made, inputs, {.reference = reference, .isa = best_isa()});
+    ASSERT_TRUE(a.ok() && b.ok());
+    for (size_t i = 0; i < a->size(); ++i) EXPECT_TRUE(equal((*a)[i], (*b)[i])) << "output " << i;
+  }
+}
+
+TEST(ImagesLast, a_convolution_between_tokens_reads_them_where_they_lie) {
+  expect_images(R"(graph "g" {
+  %x = input : f32[1,20,8]
+  %1 = <f32[8,32] #0>
+  %2 = <f32[32,1,3,3] #1>
+  %3 = <f32[32] #2>
+  %4 = i64[4] {1, 32, 4, 5}
+  %5 = i64[3] {1, 32, 20}
+  %6 = MatMul.13 (%x, %1) : f32[1,20,32]
+  %7 = Transpose.25 {perm=[0,2,1]} (%6) : f32[1,32,20]
+  %8 = Reshape.25 (%7, %4) : f32[1,32,4,5]
+  %9 = Conv.22 {group=32, pads=[1,1,1,1]} (%8, %2, %3) : f32[1,32,4,5]
+  %10 = Reshape.25 (%9, %5) : f32[1,32,20]
+  %11 = Transpose.25 {perm=[0,2,1]} (%10) : f32[1,20,32]
+  %12 = Gelu.20 (%11) : f32[1,20,32]
+  output "y" = %12
+}
+)",
+                R"(graph "g" {
+  %x = input : f32[1,20,8]
+  %1 = <f32[8,32] #0>
+  %2 = <f32[32,1,3,3] #1>
+  %3 = <f32[32] #2>
+  %4 = MatMul.13 (%x, %1) : f32[1,20,32]
+  %5 = i64[4] {0, 4, 5, 32}
+  %6 = Reshape.25 (%4, %5) : f32[1,4,5,32]
+  %7 = sardonyx::ConvLast.1 {group=32, pads=[1,1,1,1]} (%6, %2, %3) : f32[1,4,5,32]
+  %8 = sardonyx::Elementwise.1 {code=["gelu 0 0 0"]} (%7) : f32[1,4,5,32]
+  %9 = i64[3] {0, -1, 32}
+  %10 = Reshape.25 (%8, %9) : f32[1,20,32]
+  output "y" = %10
+}
+)",
+                {some({8, 32}, 1), some({32, 1, 3, 3}, 2), some({32}, 3)});
+}
+
+TEST(ImagesLast, a_residual_with_a_factor_per_channel_goes_along) {
+  expect_images(R"(graph "g" {
+  %x = input : f32[1,4,5,32]
+  %1 = <f32[32,1,3,3] #0>
+  %2 = <f32[32,1,1] #1>
+  %3 = Transpose.25 {perm=[0,3,1,2]} (%x) : f32[1,32,4,5]
+  %4 = Conv.22 {group=32, pads=[1,1,1,1]} (%3, %1) : f32[1,32,4,5]
+  %5 = Mul.14 (%2, %4) : f32[1,32,4,5]
+  %6 = Add.14 (%5, %3) : f32[1,32,4,5]
+  %7 = Transpose.25 {perm=[0,2,3,1]} (%6) : f32[1,4,5,32]
+  output "y" = %7
+}
+)",
+                R"(graph "g" {
+  %x = input : f32[1,4,5,32]
+  %1 = <f32[32,1,3,3] #0>
+  %2 = sardonyx::ConvLast.1 {group=32, pads=[1,1,1,1]} (%x, %1, _) : f32[1,4,5,32]
+  %3 = <f32[32] #1>
+  %4 = sardonyx::Elementwise.1 {code=["mul 0 1","add 3 2"]} (%3, %2, %x) : f32[1,4,5,32]
+  output "y" = %4
+}
+)",
+                {some({32, 1, 3, 3}, 1), some({32, 1, 1}, 2)});
+}
+
+TEST(ImagesLast, what_a_pointwise_convolution_joins_is_not_copied) {
+  expect_images(R"(graph "g" {
+  %x = input : f32[1,3,3,16]
+  %z = input : f32[1,6,6,32]
+  %2 = <f32[8,48,1,1] #0>
+  %3 = i64[4] {1, 16, 6, 6}
+  %4 = Transpose.25 {perm=[0,3,1,2]} (%x) : f32[1,16,3,3]
+  %5 = Resize.19 {mode="linear"} (%4, _, _, %3) : f32[1,16,6,6]
+  %6 = Transpose.25 {perm=[0,3,1,2]} (%z) : f32[1,32,6,6]
+  %7 = Concat.13 {axis=1} (%5, %6) : f32[1,48,6,6]
+  %8 = Conv.22 (%7, %2) : f32[1,8,6,6]
+  %9 = Relu.14 (%8) : f32[1,8,6,6]
+  output "y" = %9
+}
+)",
+                R"(graph "g" {
+  %x = input : f32[1,3,3,16]
+  %z = input : f32[1,6,6,32]
+  %2 = <f32[8,48,1,1] #0>
+  %3 = i64[4] {1, 16, 6, 6}
+  %4 = Resize.19 {axes=[0,3,1,2], mode="linear"} (%x, _, _, %3) : f32[1,6,6,16]
+  %5 = sardonyx::ConvLast.1 (%4, %2, _, %z) : f32[1,6,6,8]
+  %6 = Transpose.25 {perm=[0,3,1,2]} (%5) : f32[1,8,6,6]
+  %7 = Relu.14 (%6) : f32[1,8,6,6]
+  output "y" = %7
+}
+)",
+                {some({8, 48, 1, 1}, 1)});
+}
+
+TEST(ImagesLast, a_net_that_starts_with_a_turned_image_stays_as_it_is) {
+  const char* same = R"(graph "g" {
+  %x = input : f32[1,6,6,16]
+  %1 = <f32[16,16,3,3] #0>
+  %2 = Transpose.25 {perm=[0,3,1,2]} (%x) : f32[1,16,6,6]
+  %3 = Conv.22 {pads=[1,1,1,1]} (%2, %1) : f32[1,16,6,6]
+  output "y" = %3
+}
+)";
+  expect_images(same, same, {some({16, 16, 3, 3}, 1)});
+}
+
+TEST(ImagesLast, a_resize_of_computed_numbers_to_their_own_size_goes) {
+  expect_images(R"(graph "g" {
+  %x = input : f32[1,2,3,3]
+  %1 = i64[4] {1, 2, 3, 3}
+  %2 = Exp.13 (%x) : f32[1,2,3,3]
+  %3 = Resize.19 {mode="linear"} (%2, _, _, %1) : f32[1,2,3,3]
+  output "y" = %3
+}
+)",
+                R"(graph "g" {
+  %x = input : f32[1,2,3,3]
+  %1 = Exp.13 (%x) : f32[1,2,3,3]
+  output "y" = %1
+}
+)",
+                {});
+}
+
+}  // namespace
+}  // namespace sdx::rewrite
