@@ -61,28 +61,46 @@ std::optional<FusedProgram> FusedProgram::make(Program program, size_t product, 
   return fused;
 }
 
-// One value per column may come first, as a bias; one per column or per element may be the other.
+// After one value for all as a factor, one value per column may come first, as a bias; one per
+// column or per element may be the other.
 void FusedProgram::find_opening(size_t inputs) {
   const std::vector<Program::Instruction>& code = program_.code();
-  size_t value = product_;
-  for (size_t i = 0; i < code.size() && opening_.size() < 2; ++i) {
-    if (!code[i].binary || static_cast<BinaryOp>(code[i].op) != BinaryOp::add) break;
-    if (code[i].a == code[i].b || (code[i].a != value && code[i].b != value)) break;
-    const size_t other = code[i].a == value ? code[i].b : code[i].a;
-    if (other >= inputs || other == product_ || !operands_[other].columns) break;
-    const Lead lead = operands_[other].lead;
-    if (lead == Lead::last_axis || (lead == Lead::all && i == 0)) break;
-    opening_.push_back(other);
-    value = inputs + i;
+  size_t value = product_, gone = 0;
+  // The operand that instruction `gone` joins with the value so far.
+  const auto other_of = [&](BinaryOp op) -> std::optional<size_t> {
+    if (gone == code.size()) return std::nullopt;
+    const Program::Instruction& step = code[gone];
+    if (!step.binary || static_cast<BinaryOp>(step.op) != op || step.a == step.b ||
+        (step.a != value && step.b != value)) {
+      return std::nullopt;
+    }
+    const size_t other = step.a == value ? step.b : step.a;
+    if (other >= inputs || other == product_) return std::nullopt;
+    return other;
+  };
+  const auto factor = other_of(BinaryOp::mul);
+  if (factor && operands_[*factor].lead == Lead::none && !operands_[*factor].columns) {
+    factor_ = factor;
+    value = inputs + gone++;
   }
-  if (opening_.empty() || opening_.size() == code.size()) return;
+  while (opening_.size() < 2) {
+    const auto other = other_of(BinaryOp::add);
+    if (!other || !operands_[*other].columns) break;
+    const Lead lead = operands_[*other].lead;
+    if (lead == Lead::last_axis || (lead == Lead::all && opening_.empty())) break;
+    opening_.push_back(*other);
+    value = inputs + gone++;
+  }
+  if (gone == 0 || gone == code.size()) return;
   // What follows sees the sum where the product was, and nothing of the steps before.
-  const size_t gone = opening_.size();
   std::vector<Program::Instruction> rest(code.begin() + std::ptrdiff_t(gone), code.end());
   for (Program::Instruction& step : rest) {
     for (uint16_t* operand : {&step.a, &step.b}) {
       if (operand == &step.b && !step.binary) continue;
-      if (*operand == product_ || (*operand >= inputs && *operand < value)) return opening_.clear();
+      if (*operand == product_ || (*operand >= inputs && *operand < value)) {
+        factor_.reset();
+        return opening_.clear();
+      }
       if (*operand == value) {
         *operand = uint16_t(product_);
       } else if (*operand > value) {
@@ -94,9 +112,18 @@ void FusedProgram::find_opening(size_t inputs) {
 }
 
 void EpilogueCall::open_in(Finish& finish) {
-  if (fused == nullptr || fused->opening_.empty() || finish.bias != nullptr ||
-      finish.other != nullptr || inputs[fused->opening_[0]].type != DType::f32)
+  if (fused == nullptr || (!fused->factor_ && fused->opening_.empty()) || finish.alpha != 1 ||
+      finish.bias != nullptr || finish.other != nullptr)
     return;
+  for (const size_t operand : fused->opening_) {
+    if (inputs[operand].type != DType::f32) return;
+  }
+  if (fused->factor_) {
+    if (inputs[*fused->factor_].type != DType::f32) return;
+    finish.alpha = *inputs[*fused->factor_].data<float>();
+  }
+  opened = true;
+  if (fused->opening_.empty()) return;
   finish.bias = inputs[fused->opening_[0]].data<float>();
   finish.bias_row = 0;
   finish.bias_col = 1;
@@ -107,7 +134,6 @@ void EpilogueCall::open_in(Finish& finish) {
         fused->operands_[other].lead == FusedProgram::Lead::all ? fused->columns_ : 0;
     finish.other = inputs[other].data<float>() + first_row * finish.other_row;
   }
-  opened = true;
 }
 
 const float* EpilogueCall::operand(size_t k, size_t row, size_t col, size_t n, float* room) const {

@@ -37,8 +37,9 @@ class FusedProgram {
   void find_opening(size_t inputs);
 
   Program program_;
-  // The operands that the first instructions add to the product, one after another, and what
-  // follows them.
+  // What the first instructions do to the product, and what follows them: one value that it is
+  // multiplied by, then the operands that are added, one after another.
+  std::optional<size_t> factor_;
   std::vector<size_t> opening_;
   std::optional<Program> rest_;
   size_t product_ = 0;
@@ -52,12 +53,12 @@ struct EpilogueCall {
   const FusedProgram* fused;
   std::span<const View> inputs;  // of the program; the product's own is not read
   size_t first_row = 0;          // of the blocks to come, when a product is made in several calls
-  bool opened = false;           // open_in() took the additions that open the program
+  bool opened = false;           // open_in() took the instructions that open the program
 
   // The program as an ending, for kernels that can do without a pass of their own over the block;
   // none if it is not one.
   std::optional<Ending> ending() const;
-  // Leaves the additions that open the program to `finish`, as far as it has room for them;
+  // Leaves the product and the sums that open the program to `finish`, if it has room for them;
   // epilogue() is then for what remains.
   void open_in(Finish& finish);
   // To give to gemm and conv; none if there is nothing left to do.

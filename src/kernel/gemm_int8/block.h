@@ -56,6 +56,7 @@ struct Int8Block {
   float* y;
   size_t ldc;
   Requantize requantize;
+  Finish finish;  // of y
   EpilogueInt32 epilogue;
   Epilogue y_epilogue;
   size_t row, col;  // of the corner, for the epilogue

@@ -58,8 +58,9 @@ struct GemmInt8Args {
   int32_t* c = nullptr;  // c[i * ldc + j]
   size_t ldc = 0;
   EpilogueInt32 epilogue;  // rows are numbered through the batch
-  // Instead of c: the floats nearest to the sums, and what follows on blocks of them.
+  // Instead of c: the floats nearest to the sums, what follows at once, and on blocks of them.
   float* y = nullptr;
+  Finish finish;  // its rows are numbered through the batch
   Epilogue y_epilogue;
 
   size_t batch = 1;

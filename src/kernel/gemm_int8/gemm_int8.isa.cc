@@ -171,6 +171,17 @@ void requantize_row(const RequantizeRow& t, const int32_t* sum, const int32_t* c
 #endif
 }
 
+// What follows a sum that is a float; `f` is at the row's corner.
+float finished(const Finish& f, float v, size_t row, size_t col) {
+  if (f.alpha != 1) v *= f.alpha;
+  if (f.bias != nullptr) {
+    const float bias = f.bias[row * f.bias_row + col * f.bias_col];
+    v += f.beta != 1 ? bias * f.beta : bias;
+  }
+  if (f.other != nullptr) v += f.other[row * f.other_row + col];
+  return v == v ? v : __builtin_nanf("");
+}
+
 // One row block against one panel, zero points included, into C.
 void run_panel(const Int8Block& g, size_t row, size_t rows, size_t col, const int32_t* a,
                const int32_t* panel) {
@@ -203,7 +214,8 @@ void run_panel(const Int8Block& g, size_t row, size_t rows, size_t col, const in
                      b_zero[j] * a_rest);
     };
     if (g.y != nullptr) {
-      for (size_t j = 0; j < cols; ++j) g.y[at + j] = float(whole(j));
+      for (size_t j = 0; j < cols; ++j)
+        g.y[at + j] = finished(g.finish, float(whole(j)), row + r, col + j);
     } else {
       for (size_t j = 0; j < cols; ++j) g.c[at + j] = whole(j);
     }
@@ -222,7 +234,8 @@ struct RowsTile {
   int32_t a_zero;
   const int32_t* start;
   int32_t* c;
-  float* y;  // instead of c
+  float* y;  // instead of c, with `finish` at its corner
+  const Finish* finish;
   size_t ldc, cols;
 };
 
@@ -260,17 +273,36 @@ void rows_tile(const RowsTile& t) {
     });
     unroll<kPointers>([&](auto p) __attribute__((always_inline)) { a[p.value] += 4; });
   }
+  __mmask16 some[Vecs];
   unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
     const size_t left = t.cols - v.value * 16;
-    const __mmask16 some = left >= 16 ? __mmask16(0xffff) : vec_first(left);
+    some[v.value] = left >= 16 ? __mmask16(0xffff) : vec_first(left);
+  });
+  if (t.y == nullptr) {
     unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-      const size_t at = r.value * t.ldc + v.value * 16;
-      if (t.y != nullptr) {
-        _mm512_mask_storeu_ps(t.y + at, some,
-                              _mm512_maskz_cvtepi32_ps(some, acc[r.value][v.value]));
-      } else {
-        _mm512_mask_storeu_epi32(t.c + at, some, acc[r.value][v.value]);
+      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+        _mm512_mask_storeu_epi32(t.c + r.value * t.ldc + v.value * 16, some[v.value],
+                                 acc[r.value][v.value]);
+      });
+    });
+    return;
+  }
+  const Finish& f = *t.finish;
+  const __m512 alpha = _mm512_set1_ps(f.alpha), beta = _mm512_set1_ps(f.beta);
+  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+      Vec q = _mm512_mul_ps(_mm512_cvtepi32_ps(acc[r.value][v.value]), alpha);
+      if (f.bias != nullptr) {
+        const float* bias = f.bias + r.value * f.bias_row;
+        const Vec x = f.bias_col == 0 ? vec_set(*bias)
+                                      : _mm512_maskz_loadu_ps(some[v.value], bias + v.value * 16);
+        q = vec_add(q, vec_mul(x, beta));
       }
+      if (f.other != nullptr) {
+        q = vec_add(q, _mm512_maskz_loadu_ps(some[v.value],
+                                             f.other + r.value * f.other_row + v.value * 16));
+      }
+      _mm512_mask_storeu_ps(t.y + r.value * t.ldc + v.value * 16, some[v.value], vec_canonical(q));
     });
   });
 }
@@ -328,12 +360,15 @@ void run_rows(const Int8Block& g, size_t row, size_t rows, size_t first, size_t 
   t.a_zero = int32_t(a_zero);
   t.start = start;
   t.ldc = g.ldc;
+  Finish finish;
+  t.finish = &finish;
   for (size_t col = first; col < end; col += kPanel) {
     const size_t at = row * g.ldc + col;
     t.panel = g.b + col / kPanel * int8_panel_size(g.k, kPanel);
     t.cols = least(kPanel, g.cols - col);
     if (g.y != nullptr) {
       t.y = g.y + at;
+      finish = g.finish.at(row, col);
     } else {
       t.c = g.c + at;
     }
@@ -357,11 +392,14 @@ void int8_requantize(const int32_t* sums, size_t n, uint32_t add, float ratio, i
 
 void int8_block(const Int8Block& g) {
   // Panels that fill about half a megabyte stay in the second-level cache while the rows pass over
-  // them; fewer where rows need no packing, for the blocks then stay in the first until their
-  // epilogue.
+  // them; fewer where rows need no packing and an epilogue follows, for the blocks then stay in the
+  // first until it.
   const size_t panel_size = int8_panel_size(g.k, kPanel), blocks = row_blocks(g.rows);
-  const bool in_place = reads_rows_in_place(g);
-  const size_t group = ((in_place ? 32768 : 131072) / panel_size + 1) * kPanel;
+  const bool in_place = reads_rows_in_place(g),
+             waits = g.epilogue.fn != nullptr || g.y_epilogue.fn != nullptr;
+  const size_t panels = (g.cols + kPanel - 1) / kPanel,
+               most = (in_place && waits ? 32768 : 131072) / panel_size + 1,
+               groups = (panels + most - 1) / most, group = (panels + groups - 1) / groups * kPanel;
   for (size_t first = 0; first < g.cols; first += group) {
     const size_t end = least(g.cols, first + group);
     for (size_t block = g.block_begin; block < g.block_end; ++block) {

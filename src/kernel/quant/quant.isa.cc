@@ -66,6 +66,64 @@ void dequantize_by(float s, int z, const Int* x, float* y, size_t n) {
 
 #endif
 
+#if defined(SDX_ISA_avx512)
+
+constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+constexpr int kLower = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
+
+// As it is said: with a division.
+template <class Int>
+[[gnu::noinline]] void divide_by(float s, int z, const float* x, Int* y, size_t n) {
+  constexpr int kLow = Int(-1) < Int(0) ? -128 : 0;
+  const __m512 by = _mm512_set1_ps(s), far = _mm512_set1_ps(0x1p20f);
+  for (size_t i = 0; i < n; i += 16) {
+    const __mmask16 some = first_of(n - i);
+    __m512 q = _mm512_div_ps(_mm512_maskz_loadu_ps(some, x + i), by);
+    q = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(q, q, _CMP_ORD_Q), q);
+    q = _mm512_max_ps(_mm512_min_ps(q, far), _mm512_sub_ps(_mm512_setzero_ps(), far));
+    __m512i nearest = _mm512_add_epi32(_mm512_cvt_roundps_epi32(q, kNearest), _mm512_set1_epi32(z));
+    nearest = _mm512_max_epi32(nearest, _mm512_set1_epi32(kLow));
+    nearest = _mm512_min_epi32(nearest, _mm512_set1_epi32(kLow + 255));
+    _mm_mask_storeu_epi8(y + i, some, _mm512_cvtepi32_epi8(nearest));
+  }
+}
+
+// x / s without dividing: x times the rounded 1 / s, plus z, is off by less than 2^-13 where the
+// result does not saturate. Half a step and that much more make rounding to the lower integer right
+// unless the fraction is below 2^-12; then, as for NaN, 64 elements are divided.
+template <class Int>
+void quantize_by(float s, int z, const float* x, Int* y, size_t n) {
+  const float size = s < 0 ? -s : s;
+  if (!(size > 0x1p-100f && size < 0x1p100f)) return divide_by(s, z, x, y, n);
+  const __m512 by = _mm512_set1_ps(1.0f / s), shift = _mm512_set1_ps(float(z) + 0.5f + 0x1p-13f),
+               unsure = _mm512_set1_ps(0x1p-12f);
+  // Beyond these everything saturates; their fractions are no integer's neighbours.
+  const __m512 most = _mm512_set1_ps(1000.25f), least = _mm512_set1_ps(-1000.75f);
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  size_t i = 0;
+  for (; i + 64 <= n; i += 64) {
+    __m512i v[4];
+    __mmask16 bad = 0;
+    for (int k = 0; k < 4; ++k) {
+      __m512 q = _mm512_fmadd_ps(_mm512_loadu_ps(x + i + 16 * k), by, shift);
+      q = _mm512_max_ps(least, _mm512_min_ps(most, q));  // NaN, the second operand, stays
+      bad = _kor_mask16(bad, _mm512_cmp_ps_mask(_mm512_reduce_ps(q, kLower), unsure, _CMP_NGE_UQ));
+      v[k] = _mm512_cvt_roundps_epi32(q, kLower);
+    }
+    if (__builtin_expect(bad != 0, 0)) {
+      divide_by(s, z, x + i, y + i, 64);
+      continue;
+    }
+    const __m512i low = _mm512_packs_epi32(v[0], v[1]), high = _mm512_packs_epi32(v[2], v[3]);
+    const __m512i bytes =
+        Int(-1) < Int(0) ? _mm512_packs_epi16(low, high) : _mm512_packus_epi16(low, high);
+    _mm512_storeu_si512(y + i, _mm512_maskz_permutexvar_epi32(0xffff, order, bytes));
+  }
+  if (i < n) divide_by(s, z, x + i, y + i, n - i);
+}
+
+#else
+
 // x / s without dividing: x times the rounded 1 / s is off by less than 2^-11 where the result does
 // not saturate, so only a quotient that close to half way between two integers needs the division.
 template <class Int>
@@ -74,33 +132,6 @@ void quantize_by(float s, int z, const float* x, Int* y, size_t n) {
   constexpr int32_t kNearHalf = __builtin_bit_cast(int32_t, 0.5f - 0x1p-11f);
   const float size = s < 0 ? -s : s, inverse = 1.0f / s;
   const bool exact_range = size > 0x1p-100f && size < 0x1p100f;
-#if defined(SDX_ISA_avx512)
-  constexpr int kLow = Int(-1) < Int(0) ? -128 : 0;
-  constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
-  const __m512 by = _mm512_set1_ps(inverse), far = _mm512_set1_ps(kFar),
-               half = _mm512_castsi512_ps(_mm512_set1_epi32(kNearHalf));
-  for (size_t i = 0; i < n; i += 16) {
-    const __mmask16 some = first_of(n - i);
-    const __m512 given = _mm512_maskz_loadu_ps(some, x + i);
-    __m512 q = _mm512_mul_ps(given, by);
-    const auto clamp = [&] {
-      q = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(q, q, _CMP_ORD_Q), q);
-      q = _mm512_max_ps(_mm512_min_ps(q, far), _mm512_sub_ps(_mm512_setzero_ps(), far));
-    };
-    clamp();
-    __m512i nearest = _mm512_cvt_roundps_epi32(q, kNearest);
-    const __m512 rest = _mm512_abs_ps(_mm512_sub_ps(q, _mm512_cvtepi32_ps(nearest)));
-    if (!exact_range || _mm512_cmp_ps_mask(rest, half, _CMP_GT_OQ) != 0) {
-      q = _mm512_div_ps(given, _mm512_set1_ps(s));
-      clamp();
-      nearest = _mm512_cvt_roundps_epi32(q, kNearest);
-    }
-    nearest = _mm512_add_epi32(nearest, _mm512_set1_epi32(z));
-    nearest = _mm512_max_epi32(nearest, _mm512_set1_epi32(kLow));
-    nearest = _mm512_min_epi32(nearest, _mm512_set1_epi32(kLow + 255));
-    _mm512_mask_cvtepi32_storeu_epi8(y + i, some, nearest);
-  }
-#else
   constexpr size_t kBlock = 64;
   constexpr float kMagic = 0x1.8p23f;
   for (size_t first = 0; first < n; first += kBlock) {
@@ -121,8 +152,9 @@ void quantize_by(float s, int z, const float* x, Int* y, size_t n) {
     }
     for (size_t i = 0; i < count; ++i) y[first + i] = saturated<Int>(q[i], z);
   }
-#endif
 }
+
+#endif
 
 #if defined(SDX_ISA_avx512)
 
@@ -130,7 +162,6 @@ void quantize_by(float s, int z, const float* x, Int* y, size_t n) {
 template <class Int>
 void add(const AddBytes& t, const Int* a, const Int* b, Int* y, size_t n) {
   constexpr bool kSigned = Int(-1) < Int(0);
-  constexpr int kNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
   const __m512 scale_a = _mm512_set1_ps(t.scale[0]), scale_b = _mm512_set1_ps(t.scale[1]),
                scale = _mm512_set1_ps(t.scale[2]), by = _mm512_set1_ps(1.0f / t.scale[2]),
                half = _mm512_set1_ps(0.5f - 0x1p-11f);
@@ -325,30 +356,64 @@ void add_bytes(const AddBytes& t, const uint8_t* a, const uint8_t* b, uint8_t* y
 }
 
 void range_f32(const float* x, size_t n, float* least, float* most) {
+  size_t i = 0;
+  bool nan = false;
+#if defined(SDX_ISA_avx512)
+  // x < least ? x : least is what the instruction does, for NaN and signed zeros too.
+  __m512 low[4], high[4];
+  __mmask16 unordered = 0;
+  for (int k = 0; k < 4; ++k) {
+    low[k] = _mm512_set1_ps(*least);
+    high[k] = _mm512_set1_ps(*most);
+  }
+  for (; i + 64 <= n; i += 64) {
+    __m512 v[4];
+    for (int k = 0; k < 4; ++k) {
+      v[k] = _mm512_loadu_ps(x + i + 16 * k);
+      low[k] = _mm512_min_ps(v[k], low[k]);
+      high[k] = _mm512_max_ps(v[k], high[k]);
+    }
+    unordered = _kor_mask16(unordered, _kor_mask16(_mm512_cmp_ps_mask(v[0], v[1], _CMP_UNORD_Q),
+                                                   _mm512_cmp_ps_mask(v[2], v[3], _CMP_UNORD_Q)));
+  }
+  nan = unordered != 0;
+  float lows[64], highs[64];
+  for (int k = 0; k < 4; ++k) {
+    _mm512_storeu_ps(lows + 16 * k, low[k]);
+    _mm512_storeu_ps(highs + 16 * k, high[k]);
+  }
+  for (int k = 0; k < 64; ++k) {
+    *least = lows[k] < *least ? lows[k] : *least;
+    *most = highs[k] > *most ? highs[k] : *most;
+  }
+#else
   constexpr size_t kWide = 32;
   float low[kWide], high[kWide];
-  int32_t nan[kWide] = {};
+  int32_t unordered[kWide] = {};
   for (size_t j = 0; j < kWide; ++j) {
     low[j] = *least;
     high[j] = *most;
   }
-  const auto take = [&](size_t j, float v) {
-    low[j] = v < low[j] ? v : low[j];
-    high[j] = v > high[j] ? v : high[j];
-    nan[j] |= v != v;
-  };
-  size_t i = 0;
   for (; i + kWide <= n; i += kWide) {
-    for (size_t j = 0; j < kWide; ++j) take(j, x[i + j]);
+    for (size_t j = 0; j < kWide; ++j) {
+      const float v = x[i + j];
+      low[j] = v < low[j] ? v : low[j];
+      high[j] = v > high[j] ? v : high[j];
+      unordered[j] |= v != v;
+    }
   }
-  for (; i < n; ++i) take(0, x[i]);
   for (size_t j = 0; j < kWide; ++j) {
     *least = low[j] < *least ? low[j] : *least;
     *most = high[j] > *most ? high[j] : *most;
+    nan |= unordered[j] != 0;
   }
-  for (size_t j = 0; j < kWide; ++j) {
-    if (nan[j]) *least = *most = __builtin_nanf("");
+#endif
+  for (; i < n; ++i) {
+    *least = x[i] < *least ? x[i] : *least;
+    *most = x[i] > *most ? x[i] : *most;
+    nan |= x[i] != x[i];
   }
+  if (nan) *least = *most = __builtin_nanf("");
 }
 
 }  // namespace sdx::SDX_ISA

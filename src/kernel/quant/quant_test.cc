@@ -11,11 +11,11 @@
 namespace sdx {
 namespace {
 
-uint8_t divided(float x, float scale, uint8_t zero) {
-  const float q = x / scale;
-  if (!(q == q)) return zero;
-  const float far = std::fmin(std::fmax(q, -1000.0f), 1000.0f);
-  return uint8_t(std::fmin(std::fmax(std::nearbyint(far) + float(zero), 0.0f), 255.0f));
+uint8_t divided(float x, float scale, uint8_t zero_byte, bool is_signed) {
+  const float q = x / scale, zero = is_signed ? float(int8_t(zero_byte)) : float(zero_byte);
+  if (!(q == q)) return zero_byte;
+  const float far = std::fmin(std::fmax(q, -1000.0f), 1000.0f), low = is_signed ? -128.0f : 0.0f;
+  return uint8_t(int(std::fmin(std::fmax(std::nearbyint(far) + zero, low), low + 255.0f)));
 }
 
 // Quotients at and next to half way between two integers are where an inexact quotient would show.
@@ -27,20 +27,21 @@ TEST(QuantizeF32To8, gives_the_quotient_s_nearest_integer) {
     const float scale = s < 390 ? std::exp2(float(random.uniform(s) * 20 - 12))
                                 : std::ldexp(1.1f, int(s - 395) * 30);
     x.clear();
+    for (const float special : {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1e30f, -1e30f, 1e-40f})
+      x.push_back(special);
     for (int k = -300; k <= 300; ++k) {
       float at = (float(k) + 0.5f) * scale;
       for (int step = 0; step < 3; ++step) at = std::nextafterf(at, -INFINITY);
       for (int step = 0; step < 7; ++step, at = std::nextafterf(at, INFINITY)) x.push_back(at);
     }
-    for (const float special : {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1e30f, -1e30f, 1e-40f})
-      x.push_back(special);
     y.resize(x.size());
     for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
       if (!isa_available(isa)) continue;
-      const uint8_t zero = 117;
-      SDX_PICK(quantize_f32_8, isa)(x.data(), y.data(), x.size(), &scale, &zero, 0, false);
+      const bool is_signed = s % 4 == 1;
+      const uint8_t zero = is_signed ? uint8_t(-17) : 117;
+      SDX_PICK(quantize_f32_8, isa)(x.data(), y.data(), x.size(), &scale, &zero, 0, is_signed);
       for (size_t i = 0; i < x.size(); ++i)
-        ASSERT_EQ(y[i], divided(x[i], scale, zero)) << x[i] << " / " << scale;
+        ASSERT_EQ(y[i], divided(x[i], scale, zero, is_signed)) << x[i] << " / " << scale;
     }
   }
 }
@@ -86,6 +87,31 @@ TEST(AddBytes, has_the_bits_of_its_steps) {
   }
   EXPECT_FALSE(adds_bytes({{1, 1, 1e-30f}, {0, 0, 0}, false, false}));
   EXPECT_FALSE(adds_bytes({{1, NAN, 1}, {0, 0, 0}, false, false}));
+}
+
+TEST(RangeF32, holds_every_element_and_tells_of_nan) {
+  const Philox random(3);
+  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
+    if (!isa_available(isa)) continue;
+    for (size_t n = 0; n < 200; n += 7) {
+      std::vector<float> x(n);
+      for (size_t i = 0; i < n; ++i) x[i] = float(random.uniform(i)) * 8 - 3;
+      for (size_t at = 0; at <= n; ++at) {
+        if (at < n) x[at] = at % 2 == 0 ? 100.0f : -100.0f;
+        float least = 0, most = 0;
+        SDX_PICK(range_f32, isa)(x.data(), n, &least, &most);
+        float low = 0, high = 0;
+        for (const float v : x) low = std::fmin(low, v), high = std::fmax(high, v);
+        ASSERT_EQ(least, low);
+        ASSERT_EQ(most, high);
+        if (at == n) break;
+        x[at] = NAN;
+        SDX_PICK(range_f32, isa)(x.data(), n, &least, &most);
+        ASSERT_TRUE(least != least && most != most) << n << " " << at;
+        x[at] = 1;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -72,7 +72,6 @@ void integer_sums(const IntegerSums& s, const ProductSizes& p, Pool& pool) {
   if (s.b_zero.present()) g.b_zero = b_zero;
   g.a_zero_step = s.a_zero.count == 1 ? 0 : 1;
   g.b_zero_step = s.b_zero.count == 1 ? 0 : 1;
-  if (s.fused != nullptr) g.y_epilogue = s.fused->epilogue();
   const size_t products = tall(p) ? 1 : p.batches;
   for (size_t i = 0; i < products; ++i) {
     const size_t in_a = p.batch_of(p.a, i), in_b = p.batch_of(p.b, i);
@@ -80,7 +79,12 @@ void integer_sums(const IntegerSums& s, const ProductSizes& p, Pool& pool) {
     g.b = s.b.raw != nullptr ? s.b.data<uint8_t>() + in_b * p.k * p.n : nullptr;
     if (s.sums != nullptr) g.c = s.sums + i * p.m * p.n;
     if (s.floats != nullptr) g.y = s.floats + i * p.m * p.n;
-    if (s.fused != nullptr) s.fused->first_row = i * p.m;
+    if (s.fused != nullptr) {
+      s.fused->first_row = i * p.m;
+      g.finish = {};
+      s.fused->open_in(g.finish);
+      g.y_epilogue = s.fused->epilogue();
+    }
     spread(s.a_zero, g.m, in_a, a_zero);
     spread(s.b_zero, g.n, in_b, b_zero);
     gemm_int8(g, pool);
