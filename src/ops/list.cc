@@ -5,6 +5,7 @@
 #include "ops/added.h"
 #include "ops/conv/conv_last.h"
 #include "ops/fused/blocked.h"
+#include "ops/fused/rotate_halves.h"
 
 namespace sdx {
 
@@ -63,6 +64,7 @@ static const Op* const kOps[] = {
     &unsqueeze,
     &elementwise,
     &fused_attention,
+    &rotate_halves,
     &max_pool_last,
     &qlinear_conv_last,
     &quantised_elementwise,

@@ -13,8 +13,8 @@ std::span<const Rule> image_rules() {
 }
 
 std::span<const Rule> rules() {
-  static const Rule kRules[] = {replace_nan, transposed_weights, matmul_q4, integer_products,
-                                fuse_elementwise};
+  static const Rule kRules[] = {replace_nan, transposed_weights, matmul_q4,       integer_products,
+                                rms_norm,    rotated_halves,     fuse_elementwise};
   return kRules;
 }
 

@@ -19,6 +19,8 @@ extern const Rule replace_nan;
 extern const Rule transposed_weights;
 extern const Rule matmul_q4;
 extern const Rule integer_products;
+extern const Rule rms_norm;
+extern const Rule rotated_halves;
 extern const Rule fuse_elementwise;
 
 std::span<const Rule> rules();

@@ -51,6 +51,10 @@ SDX_DECLARE_ISAS(
     void add_weighed_row(const float* x, float* y, size_t n, float weight);
     // y[i] = a[i] * wa + b[i] * wb, each rounded.
     void blend_rows(const float* a, float wa, const float* b, float wb, float* y, size_t n);
+    // Pairs (a, b) = (x[i], x[half + i]) turned: y[i] = a * cos[i] - b * sin[i] and
+    // y[half + i] = b * cos[half + i] + a * sin[half + i], both times *scale if it is given.
+    void rotate_halves(const float* x, const float* cos, const float* sin, const float* scale,
+                       float* y, size_t half);
     // y[i] = (x[i] - mean) * scale + bias; the second with a mean, scale and bias per element.
     void shift_plane(const float* x, float* y, size_t n, float mean, float scale, float bias);
     void shift_row(const float* x, float* y, size_t n, const float* mean, const float* scale,

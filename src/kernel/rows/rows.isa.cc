@@ -285,6 +285,21 @@ void blend_rows(const float* a, float wa, const float* b, float wb, float* y, si
   });
 }
 
+void rotate_halves(const float* x, const float* cos, const float* sin, const float* scale, float* y,
+                   size_t half) {
+  blocks(half, [&](size_t i, size_t count) {
+    const F32x16 a = load_block(x + i, count), b = load_block(x + half + i, count);
+    F32x16 one = a * load_block(cos + i, count) - b * load_block(sin + i, count);
+    F32x16 two = b * load_block(cos + half + i, count) + a * load_block(sin + half + i, count);
+    if (scale != nullptr) {
+      one = one * F32x16(*scale);
+      two = two * F32x16(*scale);
+    }
+    store_block(y + i, lanes::canonical(one), count);
+    store_block(y + half + i, lanes::canonical(two), count);
+  });
+}
+
 void shift_plane(const float* x, float* y, size_t n, float mean, float scale, float bias) {
   blocks(n, [&](size_t i, size_t count) {
     const F32x16 v = (load_block(x + i, count) - F32x16(mean)) * F32x16(scale) + F32x16(bias);
