@@ -3,7 +3,8 @@
 //   MatMul(g(Softmax(f(MatMul(q, k), operands))), v)   ->   FusedAttention[f, g](q, k, v, operands)
 //
 // f and g are programs of element-wise operations (after fuse_elementwise) or nothing. Transposes
-// of q, k, v and the result that leave rows contiguous become part of it.
+// of q, k, v and the result that leave rows contiguous become part of it, and so do a factor of k
+// and heads of k and v that are repeated: Reshape(Expand(Unsqueeze(x))).
 #include <algorithm>
 
 #include "kernel/program/program.h"
@@ -59,16 +60,88 @@ Perm rows_kept(const Node& transpose, bool either) {
   return perm.back() == last || (either && perm[size_t(last) - 1] == last) ? perm : Perm{};
 }
 
-// An input of the operation, or what a Transpose turns to make it.
+// The old wire that is an input of the operation, or what a Transpose turns to make it.
 Outlet absorbed(const Rewriting& r, Outlet wire, const char* name, bool either, AttrMap& attrs,
                 std::vector<const Node*>& stands_for) {
   const Node* transpose = r.only_from(wire, ops::transpose);
-  if (transpose == nullptr) return r.now(wire);
+  if (transpose == nullptr) return wire;
   const Perm perm = rows_kept(*transpose, either);
-  if (perm.empty()) return r.now(wire);
+  if (perm.empty()) return wire;
   attrs[name] = perm;
   stands_for.push_back(transpose);
-  return r.now(transpose->inputs[0]);
+  return transpose->inputs[0];
+}
+
+// The tensor [B, G, rows, columns] whose every matrix the old wire [B, G * times, rows, columns]
+// has `times` times.
+struct Repeated {
+  Outlet x;
+  int64_t times;
+  const Node *expand, *join;
+};
+std::optional<Repeated> repeated(const Rewriting& r, Outlet wire) {
+  const Node* join = r.only_from(wire, ops::reshape);
+  const Node* expand = join == nullptr ? nullptr : r.only_from(join->inputs[0], ops::expand);
+  if (expand == nullptr || r.uses(expand->inputs[0]) != 1) return std::nullopt;
+  const Node& part = r.old.node(expand->inputs[0].node);
+  if (part.kind != Node::Kind::op ||
+      (part.use.op != &ops::unsqueeze && part.use.op != &ops::reshape)) {
+    return std::nullopt;
+  }
+  const Fact &x = r.old.fact(part.inputs[0]), &wide = expand->outputs[0], &out = join->outputs[0];
+  if (!x.has_rank() || x.rank() != 4 || !wide.has_rank() || wide.rank() != 5 ||
+      !wide.dim(1).is_const() || !wide.dim(2).is_const() || !out.has_rank()) {
+    return std::nullopt;
+  }
+  const Shape parted = {x.dim(0), x.dim(1), Dim(1), x.dim(2), x.dim(3)};
+  const Shape expanded = {x.dim(0), x.dim(1), wide.dim(2), x.dim(2), x.dim(3)};
+  const Shape joined = {x.dim(0), x.dim(1) * wide.dim(2), x.dim(2), x.dim(3)};
+  if (!part.outputs[0].has_rank() || *part.outputs[0].shape != parted || *wide.shape != expanded ||
+      *out.shape != joined) {
+    return std::nullopt;
+  }
+  return Repeated{part.inputs[0], wide.dim(2).value(), expand, join};
+}
+
+// An old wire times a constant f32 scalar: the wire, the factor and the product.
+struct Scaled {
+  Outlet x;
+  float factor;
+  const Node* product;
+};
+std::optional<Scaled> scaled(const Rewriting& r, Outlet wire) {
+  const Node* product = r.only_from(wire, ops::mul);
+  for (size_t i = 0; product != nullptr && i < 2; ++i) {
+    const Fact &factor = r.old.fact(product->inputs[1 - i]), &x = r.old.fact(product->inputs[i]);
+    if (factor.value && factor.type == DType::f32 && factor.value->count() == 1 && x.has_rank() &&
+        *x.shape == *product->outputs[0].shape) {
+      return Scaled{product->inputs[i], *factor.value->data<float>(), product};
+    }
+  }
+  return std::nullopt;
+}
+
+// Heads of K and V that are both repeated are read in place.
+void read_repeated_in_place(const Rewriting& r, Outlet k, Outlet v, AttrMap& attrs,
+                            std::vector<Outlet>& inputs, std::vector<const Node*>& stands_for) {
+  const auto keeps_heads = [&](const char* name) {
+    const auto perm = attrs.find(name);
+    if (perm == attrs.end()) return true;
+    const Perm& axes = std::get<Perm>(perm->second);
+    return axes.size() == 4 && axes[0] == 0 && axes[1] == 1;
+  };
+  const auto keys = repeated(r, k), values = repeated(r, v);
+  if (!keys || !values || keys->times != values->times || keys->times < 2 ||
+      !keeps_heads("k_perm") || !keeps_heads("v_perm")) {
+    return;
+  }
+  attrs["repeat"] = keys->times;
+  inputs[1] = r.now(keys->x);
+  inputs[2] = r.now(values->x);
+  for (const Repeated& one : {*keys, *values}) {
+    stands_for.push_back(one.expand);
+    stands_for.push_back(one.join);
+  }
 }
 
 // Transpose(FusedAttention(..)) -> FusedAttention[y_perm](..)
@@ -134,9 +207,17 @@ Result<std::optional<std::vector<Outlet>>> at(Rewriting& r, uint32_t id) {
 
   AttrMap attrs = {{"scores", scores}, {"weights", weights}};
   std::vector<const Node*> turns;
-  std::vector<Outlet> inputs = {absorbed(r, product->inputs[0], "q_perm", false, attrs, turns),
-                                absorbed(r, product->inputs[1], "k_perm", true, attrs, turns),
-                                absorbed(r, sum.inputs[1], "v_perm", false, attrs, turns)};
+  Outlet keys = product->inputs[1];
+  if (const auto factor = scaled(r, keys)) {
+    attrs["k_scale"] = factor->factor;
+    turns.push_back(factor->product);
+    keys = factor->x;
+  }
+  const Outlet q = absorbed(r, product->inputs[0], "q_perm", false, attrs, turns);
+  const Outlet k = absorbed(r, keys, "k_perm", true, attrs, turns);
+  const Outlet v = absorbed(r, sum.inputs[1], "v_perm", false, attrs, turns);
+  std::vector<Outlet> inputs = {r.now(q), r.now(k), r.now(v)};
+  read_repeated_in_place(r, k, v, attrs, inputs, turns);
   inputs.insert(inputs.end(), operands.begin(), operands.end());
   std::reverse(stands_for.begin(), stands_for.end());
   stands_for.insert(stands_for.end(), turns.begin(), turns.end());

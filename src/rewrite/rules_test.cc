@@ -357,5 +357,151 @@ TEST(ChannelsLast, a_convolution_adds_other_bytes_on_its_way) {
                  table);
 }
 
+TEST(RmsNorm, powers_means_and_roots_become_one_normalisation) {
+  const char* after = R"(graph "g" {
+      %x = input : f32[2,3,37]
+      %w = input : f32[37]
+      %1 = RMSNormalization.23 {epsilon=0.25} (%x, %w)
+      output "y" = %1
+    })";
+  expect_rewrite(R"(graph "g" {
+      %x = input : f32[2,3,37]
+      %w = input : f32[37]
+      %two = f32[] {2.0}
+      %e = f32[] {0.25}
+      %axes = i64[1] {-1}
+      %1 = Pow.15 (%x, %two)
+      %2 = ReduceMean.18 (%1, %axes)
+      %3 = Add.14 (%2, %e)
+      %4 = Sqrt.13 (%3)
+      %5 = Reciprocal.13 (%4)
+      %6 = Mul.14 (%x, %5)
+      %7 = Mul.14 (%w, %6)
+      output "y" = %7
+    })",
+                 after);
+  expect_rewrite(R"(graph "g" {
+      %x = input : f32[2,3,37]
+      %w = input : f32[37]
+      %one = f32[] {1.0}
+      %e = f32[1] {0.25}
+      %1 = Mul.14 (%x, %x)
+      %2 = ReduceMean.13 {axes=[2]} (%1)
+      %3 = Add.14 (%e, %2)
+      %4 = Sqrt.13 (%3)
+      %5 = Div.14 (%one, %4)
+      %6 = Mul.14 (%5, %x)
+      %7 = Mul.14 (%6, %w)
+      output "y" = %7
+    })",
+                 after);
+}
+
+TEST(RotatedHalves, a_rotary_embedding_and_its_scale_are_one_operation) {
+  const char* after = R"(graph "g" {
+      %x = input : f32[1,3,5,8]
+      %cos = input : f32[1,1,5,8]
+      %sin = input : f32[5,8]
+      %1 = sardonyx::RotateHalves.1 {scale=0.3} (%x, %cos, %sin)
+      output "y" = %1
+    })";
+  expect_rewrite(R"(graph "g" {
+      %x = input : f32[1,3,5,8]
+      %cos = input : f32[1,1,5,8]
+      %sin = input : f32[5,8]
+      %zero = i64[1] {0}
+      %half = i64[1] {4}
+      %end = i64[1] {9223372036854775807}
+      %last = i64[1] {3}
+      %c = f32[] {0.3}
+      %1 = Mul.14 (%x, %cos)
+      %2 = Slice.13 (%x, %zero, %half, %last)
+      %3 = Slice.13 (%x, %half, %end, %last)
+      %4 = Neg.13 (%3)
+      %5 = Concat.13 {axis=-1} (%4, %2)
+      %6 = Mul.14 (%5, %sin)
+      %7 = Add.14 (%1, %6)
+      %8 = Mul.14 (%7, %c)
+      output "y" = %8
+    })",
+                 after);
+  expect_rewrite(R"(graph "g" {
+      %x = input : f32[1,3,5,8]
+      %cos = input : f32[1,1,5,8]
+      %sin = input : f32[5,8]
+      %c = f32[] {0.3}
+      %1, %2 = Split.18 {axis=-1, num_outputs=2} (%x)
+      %3 = Neg.13 (%2)
+      %4 = Concat.13 {axis=3} (%3, %1)
+      %5 = Mul.14 (%sin, %4)
+      %6 = Mul.14 (%cos, %x)
+      %7 = Add.14 (%5, %6)
+      %8 = Mul.14 (%c, %7)
+      output "y" = %8
+    })",
+                 after);
+}
+
+TEST(RotatedHalves, halves_in_their_own_order_are_left_alone) {
+  const char* same = R"(graph "g" {
+      %x = input : f32[5,8]
+      %sin = input : f32[5,8]
+      %1, %2 = Split.18 {axis=-1, num_outputs=2} (%x)
+      %3 = Neg.13 (%1)
+      %4 = Concat.13 {axis=-1} (%3, %2)
+      %5 = sardonyx::Elementwise.1 {code=["mul 0 1", "mul 2 1", "add 3 4"]} (%x, %sin, %4)
+      output "y" = %5
+    })";
+  expect_rewrite(R"(graph "g" {
+      %x = input : f32[5,8]
+      %sin = input : f32[5,8]
+      %1, %2 = Split.18 {axis=-1, num_outputs=2} (%x)
+      %3 = Neg.13 (%1)
+      %4 = Concat.13 {axis=-1} (%3, %2)
+      %5 = Mul.14 (%x, %sin)
+      %6 = Mul.14 (%4, %sin)
+      %7 = Add.14 (%5, %6)
+      output "y" = %7
+    })",
+                 same);
+}
+
+TEST(FuseAttention, repeated_heads_and_scaled_keys_are_read_where_they_lie) {
+  expect_rewrite(R"(graph "g" {
+      %q = input : f32[1,6,1,8]
+      %k = input : f32[1,2,5,8]
+      %v = input : f32[1,2,5,8]
+      %m = input : f32[1,1,1,5]
+      %axis = i64[1] {2}
+      %wide = i64[5] {1, 2, 3, 5, 8}
+      %heads = i64[4] {1, 6, 5, 8}
+      %matrices = i64[3] {6, 5, 8}
+      %turned = i64[4] {1, 6, 8, 5}
+      %c = f32[] {0.5}
+      %1 = Unsqueeze.21 (%k, %axis)
+      %2 = Expand.13 (%1, %wide)
+      %3 = Reshape.21 (%2, %matrices)
+      %4 = Transpose.21 {perm=[0,2,1]} (%3)
+      %5 = Reshape.21 (%4, %turned)
+      %6 = Mul.14 (%5, %c)
+      %7 = MatMul.13 (%q, %6)
+      %8 = Add.14 (%7, %m)
+      %9 = Softmax.13 (%8)
+      %10 = Unsqueeze.21 (%v, %axis)
+      %11 = Expand.13 (%10, %wide)
+      %12 = Reshape.21 (%11, %heads)
+      %13 = MatMul.13 (%9, %12)
+      output "y" = %13
+    })",
+                 R"(graph "g" {
+      %q = input : f32[1,6,1,8]
+      %k = input : f32[1,2,5,8]
+      %v = input : f32[1,2,5,8]
+      %m = input : f32[1,1,1,5]
+      %1 = sardonyx::FusedAttention.1 {k_perm=[0,1,3,2], k_scale=0.5, repeat=3, scores=["add 0 1"], weights=[]} (%q, %k, %v, %m)
+      output "y" = %1
+    })");
+}
+
 }  // namespace
 }  // namespace sdx::rewrite

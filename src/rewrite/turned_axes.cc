@@ -2,8 +2,8 @@
 // scalars) comes before that turns, where the product that made it can do both.
 //
 //   Transpose[q](Transpose[p](x))             ->   Transpose[p q](x)
-//   Reshape(Transpose[0, 2, 1](Reshape(x)))   ->   Transpose[.., last two exchanged](x)
-//       where the first Reshape joins the leading axes and the second parts them again
+//   Reshape(Transpose[0, 2, 1](Reshape(x)))   ->   Transpose[.., last two exchanged](Reshape(x))
+//       where both Reshapes join and part leading axes only; the new one goes if it changes nothing
 //   f(Transpose(Reshape(y)), scalars)         ->   Transpose(Reshape(f(y, scalars)))
 //       where y is a product, or an element-wise operation, that nobody else reads
 #include <algorithm>
@@ -49,30 +49,52 @@ Result<Outlet> turn(Rewriting& r, Outlet wire, Perm perm, const Node& stands_for
   return wires[0];
 }
 
-// x, if a Reshape of this (new) wire to `shape` makes x with its last two axes exchanged.
-std::optional<Outlet> exchanged(const Rewriting& r, Outlet wire, const Fact& result) {
+// What is left of a Reshape to `result`, of this (new) wire, if it only parts the leading axes that
+// another one had joined for a Transpose of the last two: x with its last two axes exchanged is the
+// result, once it has the shape given here.
+struct Exchange {
+  Outlet x;
+  std::optional<Dims> shape;
+};
+
+std::optional<Exchange> exchanged(const Rewriting& r, Outlet wire, const Fact& result) {
   const Node& turned = r.made.node(wire.node);
   if (!is(turned, ops::transpose) || perm_of(turned) != Perm{0, 2, 1}) return std::nullopt;
   const Node& joined = r.made.node(turned.inputs[0].node);
   if (!is(joined, ops::reshape)) return std::nullopt;
   const Fact &x = r.made.fact(joined.inputs[0]), &matrices = joined.outputs[0];
-  if (!x.has_rank() || !result.has_rank() || x.rank() < 2 || result.rank() != x.rank())
+  if (!x.has_rank() || !result.has_rank() || x.rank() < 2 || result.rank() < 2) return std::nullopt;
+  const size_t rank = result.rank();
+  if (matrices.dim(1) != x.dim(x.rank() - 2) || matrices.dim(2) != x.dim(x.rank() - 1) ||
+      matrices.dim(2) != result.dim(rank - 2) || matrices.dim(1) != result.dim(rank - 1)) {
     return std::nullopt;
-  Shape shape = *x.shape;
-  const size_t rank = shape.size();
-  if (matrices.dim(1) != shape[rank - 2] || matrices.dim(2) != shape[rank - 1]) return std::nullopt;
+  }
+  Shape shape = *result.shape;
   std::swap(shape[rank - 2], shape[rank - 1]);
-  return shape == *result.shape ? std::optional(joined.inputs[0]) : std::nullopt;
+  if (shape == *x.shape) return Exchange{joined.inputs[0], std::nullopt};
+  if (!result.is_concrete() || product(shape).is_const(0)) return std::nullopt;
+  Dims dims = result.dims();
+  std::swap(dims[rank - 2], dims[rank - 1]);
+  return Exchange{joined.inputs[0], std::move(dims)};
 }
 
 // The old Transpose or Reshape `move`, on a new wire.
 Result<Outlet> moved(Rewriting& r, const Node& move, Outlet wire) {
   if (move.use.op == &ops::transpose) return turn(r, wire, perm_of(move), move);
-  if (const auto x = exchanged(r, wire, move.outputs[0])) {
+  if (const auto exchange = exchanged(r, wire, move.outputs[0])) {
+    Outlet x = exchange->x;
+    if (exchange->shape) {
+      const Outlet shape = r.made.constant(
+          Tensor::of<int64_t>({int64_t(exchange->shape->size())}, *exchange->shape));
+      const Node* stands_for[] = {&move};
+      SDX_ASSIGN(const std::vector<Outlet> reshaped,
+                 r.add(ops::reshape, {}, {x, shape}, 1, stands_for));
+      x = reshaped[0];
+    }
     Perm perm(move.outputs[0].rank());
     std::iota(perm.begin(), perm.end(), 0);
     std::swap(perm[perm.size() - 2], perm[perm.size() - 1]);
-    return turn(r, *x, perm, move);
+    return turn(r, x, perm, move);
   }
   SDX_ASSIGN(std::vector<Outlet> wires,
              r.made.add(move.use, {wire, r.now(move.inputs[1])}, move.origin));

@@ -26,12 +26,14 @@ struct FusedAttention {
   std::optional<float> guard;      // `weights` replaces NaN, and does no more
   // As in Transpose: Q, K and V are turned so before, Y after. Empty: they lie as they are meant.
   Axes q, k, v, y;
+  std::optional<float> k_scale;  // K is multiplied by this first
+  size_t repeat = 1;             // every matrix of K and V stands for this many, one after another
 };
 
 constexpr Version kHistory[] = {
     {1,
      "(Q: T, K: T, V: T, operand...0: T) -> (Y: T) {scores!: strings, weights!: strings, "
-     "q_perm: ints, k_perm: ints, v_perm: ints, y_perm: ints} "
+     "q_perm: ints, k_perm: ints, v_perm: ints, y_perm: ints, k_scale: float, repeat: int = 1} "
      "T in f32 f16 bf16"}};
 
 bool adds_operand(const Program& program, DType type) {
@@ -80,6 +82,10 @@ Result<FusedAttention> read(const Node& node, const Facts& in) {
   SDX_ASSIGN(a.k, read_axes(node, "k_perm"));
   SDX_ASSIGN(a.v, read_axes(node, "v_perm"));
   SDX_ASSIGN(a.y, read_axes(node, "y_perm"));
+  if (node.has("k_scale")) a.k_scale = node.f("k_scale");
+  if (node.i("repeat") < 1)
+    return fail("SDX-T0211", "repeat is {}, expected at least 1", node.i("repeat"));
+  a.repeat = size_t(node.i("repeat"));
   return a;
 }
 
@@ -104,8 +110,15 @@ Result<Shape> scores_shape(const Shape& q, const Shape& k) {
 
 Result<Facts> infer(const FusedAttention& a, const Facts& in) {
   SDX_ASSIGN(const Shape q, turned(in[0], a.q));
-  SDX_ASSIGN(const Shape k, turned(in[1], a.k));
-  SDX_ASSIGN(const Shape v, turned(in[2], a.v));
+  SDX_ASSIGN(Shape k, turned(in[1], a.k));
+  SDX_ASSIGN(Shape v, turned(in[2], a.v));
+  for (Shape* shape : {&k, &v}) {
+    if (a.repeat == 1) continue;
+    if (shape->size() < 3)
+      return fail("SDX-T0310", "expected K and V of rank 3 or more, found {}", to_string(*shape));
+    Dim& heads = (*shape)[shape->size() - 3];
+    heads = heads * Dim(int64_t(a.repeat));
+  }
   SDX_ASSIGN(Shape shape, scores_shape(q, k));
   SDX_ASSIGN(Shape batch,
              broadcast(Shape(shape.begin(), shape.end() - 2), Shape(v.begin(), v.end() - 2)));
@@ -128,6 +141,7 @@ struct Sizes {
   size_t batches = 1, m, n, depth, width;  // scores are m x n, results m x width
   size_t axes;                             // batch axes
   std::array<size_t, kMostAxes> size{};
+  size_t repeat;  // so many batches along the last axis read the same K and V
   Place q, k, v, y;
   // Of each operand, in elements: along the batch axes, then along rows and columns.
   std::array<std::array<size_t, kMostAxes + 2>, Program::kMostInputs> operand{};
@@ -174,6 +188,23 @@ struct Meant {
   }
 };
 
+// Heads of one row each that read the same K and V are the rows of one product.
+void rows_from_heads(Sizes& s) {
+  const size_t last = s.axes - 1, count = s.repeat;
+  s.m = count;
+  s.batches /= count;
+  s.size[last] /= count;
+  for (Place* place : {&s.q, &s.y}) {
+    place->row = place->batch[last];
+    place->batch[last] *= count;
+  }
+  for (auto& step : s.operand) {
+    step[s.axes] = step[last];
+    step[last] *= count;
+  }
+  s.repeat = 1;
+}
+
 Sizes sizes_of(const FusedAttention& a, std::span<const DimsOf> in, DimsOf out) {
   Sizes s;
   const Meant q(in[0], a.q, false), k(in[1], a.k, false), v(in[2], a.v, false), y(out, a.y, true);
@@ -191,6 +222,8 @@ Sizes sizes_of(const FusedAttention& a, std::span<const DimsOf> in, DimsOf out) 
   s.v = v.place(s.axes);
   s.y = y.place(s.axes);
   for (size_t i = 3; i < in.size(); ++i) steps(in[i], 1, s.axes + 2, s.operand[i - 2].data());
+  s.repeat = a.repeat;
+  if (a.repeat > 1 && s.m == 1 && s.q.batch[s.axes - 1] != 0) rows_from_heads(s);
   return s;
 }
 
@@ -209,30 +242,36 @@ Sizes sizes_of(const FusedAttention& a, const Call& call) {
   return sizes_of(a, std::span(in).first(call.in.size()), out);
 }
 
-size_t at(const Sizes& s, const size_t* step, size_t batch) {
+size_t at(const Sizes& s, const size_t* step, size_t batch, size_t repeat = 1) {
   size_t offset = 0;
-  for (size_t i = s.axes; i-- > 0;) {
-    offset += batch % s.size[i] * step[i];
+  for (size_t i = s.axes; i-- > 0; repeat = 1) {
+    offset += batch % s.size[i] / repeat * step[i];
     batch /= s.size[i];
   }
   return offset;
 }
+size_t at_k(const Sizes& s, size_t batch) { return at(s, s.k.batch.data(), batch, s.repeat); }
+size_t at_v(const Sizes& s, size_t batch) { return at(s, s.v.batch.data(), batch, s.repeat); }
 
 // One row of scores at a time: chain of fma, program, softmax, program, chain of fma; the result of
 // each is rounded to T, as by the separate operators.
 template <class T>
 void rows(const FusedAttention& a, Args& args, const Sizes& s) {
-  std::vector<T> row(s.n);
+  std::vector<T> row(s.n), scaled(s.depth);
   std::vector<float> powers(s.n);
   std::array<float, Program::kMostInputs> element;
   for (size_t batch = 0; batch < s.batches; ++batch) {
-    const T* k = args.in(1).data<T>() + at(s, s.k.batch.data(), batch);
-    const T* v = args.in(2).data<T>() + at(s, s.v.batch.data(), batch);
+    const T* k = args.in(1).data<T>() + at_k(s, batch);
+    const T* v = args.in(2).data<T>() + at_v(s, batch);
     for (size_t i = 0; i < s.m; ++i) {
       const T* q = args.in(0).data<T>() + at(s, s.q.batch.data(), batch) + i * s.q.row;
       T* y = args.out().data<T>() + at(s, s.y.batch.data(), batch) + i * s.y.row;
       for (size_t j = 0; j < s.n; ++j) {
-        row[j] = dot<T>(s.depth, q, s.q.column, k + j * s.k.column, s.k.row);
+        const T* key = k + j * s.k.column;
+        for (size_t d = 0; a.k_scale && d < s.depth; ++d)
+          scaled[d] = store<T>(load(key[d * s.k.row]) * *a.k_scale);
+        row[j] = a.k_scale ? dot<T>(s.depth, q, s.q.column, scaled.data(), 1)
+                           : dot<T>(s.depth, q, s.q.column, key, s.k.row);
         if (!a.scores) continue;
         element[0] = load(row[j]);
         for (size_t x = 1; x < a.scores->inputs(); ++x) {
@@ -281,7 +320,7 @@ Status reference(const FusedAttention& a, Args& args) {
 // need beside. Sizes in floats.
 struct Workspace {
   size_t rows, ld;                      // of a block of scores
-  bool packs;                           // few rows read K and V where they lie
+  bool packs_k, packs_v;                // few rows read them where they lie
   size_t k, v, gemm, program, widened;  // `widened`: one row of each
                                         // operand of 16 bits, the first for rounding
 
@@ -326,13 +365,17 @@ Workspace workspace(const FusedAttention& a, const Sizes& s, DType type) {
   const size_t blocks = std::max<size_t>(1, (s.m + most - 1) / most);
   w.rows = std::min(s.m, ((s.m + blocks - 1) / blocks + 11) / 12 * 12);
   w.ld = aligned(s.n) + 16;  // rows do not lie whole pages apart
-  w.packs = s.m > kLeastRows;
+  w.packs_v = s.m > kLeastRows;
+  w.packs_k = w.packs_v || a.k_scale;
   GemmArgs first = scores_gemm(s, w, type), second = values_gemm(s, w, type);
-  if (w.packs) {
+  constexpr float kSome = 0;
+  if (w.packs_k) {
     w.k = aligned(gemm_packed_b_size(s.depth, s.n));
+    first.b_packed = &kSome;
+  }
+  if (w.packs_v) {
     w.v = aligned(gemm_packed_b_size(s.n, s.width));
-    constexpr float kSome = 0;
-    first.b_packed = second.b_packed = &kSome;
+    second.b_packed = &kSome;
   }
   w.gemm = aligned(std::max(gemm_scratch_bytes(first, 1), gemm_scratch_bytes(second, 1)) / 4);
   w.program =
@@ -432,12 +475,15 @@ struct Worker {
   // Rows [first, end) of one batch.
   void run(size_t batch, size_t first, size_t end) const {
     GemmArgs product = scores_gemm(s, w, type), sum = values_gemm(s, w, type);
-    product.b = in(1, at(s, s.k.batch.data(), batch));
-    sum.b = in(2, at(s, s.v.batch.data(), batch));
-    if (w.packs) {
+    product.b = in(1, at_k(s, batch));
+    sum.b = in(2, at_v(s, batch));
+    if (w.packs_k) {
       gemm_pack_b_here(product.b, type, product.ldb, product.trans_b, s.depth, s.n, k);
-      gemm_pack_b_here(sum.b, type, sum.ldb, false, s.n, s.width, v);
       product.b_packed = k;
+    }
+    if (a.k_scale) tile::binary(BinaryOp::mul, k, 1, &*a.k_scale, 0, k, w.k);
+    if (w.packs_v) {
+      gemm_pack_b_here(sum.b, type, sum.ldb, false, s.n, s.width, v);
       sum.b_packed = v;
     }
     product.c = scores;
@@ -489,7 +535,8 @@ constexpr Kernel<FusedAttention> kKernels[] = {
     {.name = "attention_blocks",
      .fits =
          [](const FusedAttention& a, const Call& call) {
-           return call.out[0].rank() <= kMostBatchAxes + 2 && lies_in_rows(a);
+           return call.out[0].rank() <= kMostBatchAxes + 2 && lies_in_rows(a) &&
+                  (!a.k_scale || call.out[0].type == DType::f32);
          },
      .run = run,
      .scratch = scratch},
@@ -550,6 +597,25 @@ std::vector<Case> cases() {
            .opset = 1,
            .attrs = {{"scores", none}, {"weights", none}},
            .inputs = {noise({2, 4, 130, 8}), noise({1, 1, 8, 700}, 2), noise({4, 700, 16}, 3)}},
+          {.name = "grouped_heads_of_one_query",
+           .opset = 1,
+           .attrs = {{"scores", std::vector<std::string>{"add 0 1"}},
+                     {"weights", guard},
+                     {"k_perm", std::vector<int64_t>{0, 1, 3, 2}},
+                     {"y_perm", std::vector<int64_t>{0, 2, 1, 3}},
+                     {"k_scale", 0.3f},
+                     {"repeat", int64_t{3}}},
+           .inputs = {noise({2, 6, 1, 20}), noise({2, 2, 45, 20}, 2), noise({2, 2, 45, 24}, 3),
+                      noise({2, 6, 1, 45}, 4)}},
+          {.name = "grouped_heads_of_many_queries",
+           .opset = 1,
+           .attrs = {{"scores", none}, {"weights", none}, {"repeat", int64_t{2}}},
+           .inputs = {noise({2, 6, 30, 20}), noise({2, 3, 20, 45}, 2), noise({2, 3, 45, 24}, 3)}},
+          {.name = "scaled_halves",
+           .opset = 1,
+           .attrs = {{"scores", none}, {"weights", none}, {"k_scale", 0.3f}},
+           .inputs = {noise(DType::f16, {2, 3, 20}), noise(DType::f16, {2, 20, 9}, 2),
+                      noise(DType::f16, {2, 9, 4}, 3)}},
           {.name = "one_query",
            .opset = 1,
            .attrs = {{"scores", std::vector<std::string>{"add 1 0"}}, {"weights", none}},
