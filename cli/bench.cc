@@ -72,16 +72,22 @@ Status bench(const Flags& flags) {
   std::sort(times.begin(), times.end());
   const double median = (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2;
   const auto rounded = [](double x) { return std::round(x * 1e4) / 1e4; };
+  const auto& cache = loaded.compiled->settings().plan.cache;
   if (flags.json) {
-    const nlohmann::ordered_json line = {{"load_ms", rounded(loaded.load_ms)},
-                                         {"min_ms", rounded(times.front())},
-                                         {"median_ms", rounded(median)},
-                                         {"p90_ms", rounded(at_share(times, 0.9))},
-                                         {"runs", flags.runs},
-                                         {"peak_rss_mb", rounded(peak_rss_mb())},
-                                         {"arena_bytes", session.arena_bytes()},
-                                         {"threads", loaded.compiled->pool().threads()},
-                                         {"isa", isa_name(loaded.options.isa)}};
+    nlohmann::ordered_json line = {{"load_ms", rounded(loaded.load_ms)},
+                                   {"min_ms", rounded(times.front())},
+                                   {"median_ms", rounded(median)},
+                                   {"p90_ms", rounded(at_share(times, 0.9))},
+                                   {"runs", flags.runs},
+                                   {"peak_rss_mb", rounded(peak_rss_mb())},
+                                   {"arena_bytes", session.arena_bytes()},
+                                   {"threads", loaded.compiled->pool().threads()},
+                                   {"isa", isa_name(loaded.options.isa)}};
+    if (cache) {
+      const plan::PackCache::Report report = cache->report();
+      line["pack_cache"] = {
+          {"read", report.read}, {"packed", report.packed}, {"written", report.written}};
+    }
     std::printf("%s\n", line.dump().c_str());
   } else {
     std::printf(
@@ -91,6 +97,12 @@ Status bench(const Flags& flags) {
         times.front(), median, at_share(times, 0.9), flags.runs, loaded.load_ms, peak_rss_mb(),
         session.arena_bytes(), loaded.compiled->pool().threads(),
         std::string(isa_name(loaded.options.isa)).c_str());
+    if (cache) {
+      const plan::PackCache::Report report = cache->report();
+      std::printf("packed weights: %zu read (%.1f MB), %zu packed%s; %s\n", report.read,
+                  double(report.read_bytes) / 1e6, report.packed,
+                  report.written ? " and written" : "", report.path.c_str());
+    }
   }
   return ok();
 }

@@ -25,12 +25,12 @@ struct LimitFlags {
   Result<std::shared_ptr<const model::Model>> read(const std::string& path) const;
 };
 
-// --threads, --isa, --optimize, --numerics, --arena-limit, --plans, --limit.
+// --threads, --isa, --optimize, --numerics, --arena-limit, --plans, --pack-cache, --limit.
 struct EngineFlags {
   int threads = 0;
   size_t arena_limit = 0, plans = 8;
   std::optional<uint64_t> order;  // set by commands that have --order
-  std::string isa = "native", optimize = "on", numerics = "standard";
+  std::string isa = "native", optimize = "on", numerics = "standard", pack_cache;
   LimitFlags limits;
   void add_to(CLI::App& app);
   Result<CompileOptions> options() const;

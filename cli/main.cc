@@ -24,6 +24,9 @@ void EngineFlags::add_to(CLI::App& app) {
   app.add_option("--plans", plans, "plans to keep for different shapes")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_option("--pack-cache", pack_cache,
+                 "keep packed weights in this folder, or \"beside\" the model, for the next load")
+      ->type_name("DIR|beside");
   limits.add_to(app);
 }
 
@@ -34,6 +37,7 @@ Result<CompileOptions> EngineFlags::options() const {
   options.strict = numerics == "strict";
   options.most_plans = plans;
   options.order = order;
+  options.pack_cache = pack_cache;
   options.most_nodes = limits.most_nodes();
   if (arena_limit != 0) options.most_arena_bytes = arena_limit;
   if (isa != "native") {

@@ -100,3 +100,16 @@ function(sdx_benchmarks)
     endif()
   endforeach()
 endfunction()
+
+# plan/pack_stamp.h: made anew when code changes that could change how weights are packed.
+function(sdx_pack_stamp)
+  set(source ${CMAKE_SOURCE_DIR}/src)
+  set(header ${CMAKE_BINARY_DIR}/stamp/plan/pack_stamp.h)
+  set(script ${CMAKE_SOURCE_DIR}/cmake/pack_stamp.cmake)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${source}/base/* ${source}/kernel/* ${source}/op/* ${source}/ops/*)
+  list(FILTER files EXCLUDE REGEX "_(test|bench)\\.cc$")
+  add_custom_command(OUTPUT ${header} DEPENDS ${files} ${script}
+                     COMMAND ${CMAKE_COMMAND} -DSOURCE=${source} -DOUT=${header} -P ${script} VERBATIM)
+  target_sources(sdx_plan PRIVATE ${header})
+  target_include_directories(sdx_plan PRIVATE ${CMAKE_BINARY_DIR}/stamp)
+endfunction()

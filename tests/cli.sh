@@ -292,6 +292,13 @@ expect 2 "SDX-C0044" "$sardonyx" run "${lengths[@]}" --order backwards
 expect 2 "SDX-C0036" "$sardonyx" run "${lengths[@]}" --outputs nothing
 expect 0 "executable  y" "$sardonyx" run "${lengths[@]}" --trace --optimize off
 expect 2 "SDX-R0020" "$sardonyx" run "${lengths[@]}" --arena-limit 64
+digits=("$data/../../examples/digits/digits.onnx" --random 1)
+for _ in 1 2; do
+  same "$(digest "${digits[@]}" --pack-cache "$work/packs")" "$(digest "${digits[@]}")" "packed weights on disk"
+done
+expect 0 ' 0 packed;' "$sardonyx" bench "${digits[@]}" --runs 1 --pack-cache "$work/packs"
+truncate -s 100 "$work"/packs/*.sdxpack
+expect 0 'is not used: it is cut short' "$sardonyx" bench "${digits[@]}" --runs 1 --pack-cache "$work/packs"
 npy '<f4' '(1,)' '\x00\x00\x40\x40' > "$work/three.npy"
 npy '<f4' '(3,)' '\x00\x00\x80\x3f\x00\x00\x80\x3f\x00\x00\x80\x3f' > "$work/ones.npy"
 npy '<f4' '(3,)' '\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00' > "$work/zeros.npy"

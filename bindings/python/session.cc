@@ -74,6 +74,10 @@ class Session {
   bool profiling = false;
   int threads() const { return compiled_->pool().threads(); }
   size_t arena_bytes() const { return arena_bytes_; }
+  std::vector<std::string> notes() const {
+    const auto& cache = compiled_->settings().plan.cache;
+    return cache ? cache->report().notes : std::vector<std::string>{};
+  }
 
  private:
   static py::str interned(const std::string& name) {
@@ -205,6 +209,7 @@ CompileOptions options_from(const py::dict& given) {
   if (given.contains("threads")) options.threads = py::cast<int>(given["threads"]);
   if (given.contains("optimize")) options.optimize = py::cast<bool>(given["optimize"]);
   if (given.contains("strict")) options.strict = py::cast<bool>(given["strict"]);
+  if (given.contains("pack_cache")) options.pack_cache = py::cast<std::string>(given["pack_cache"]);
   if (given.contains("set")) {
     for (const auto& [name, size] : py::cast<std::map<std::string, int64_t>>(given["set"])) {
       options.set[name] = size;
@@ -272,6 +277,7 @@ void bind_session(py::module_& m) {
       .def("take_events", &Session::take_events)
       .def_readwrite("profiling", &Session::profiling)
       .def_property_readonly("threads", &Session::threads)
+      .def_property_readonly("notes", &Session::notes)
       .def_property_readonly("arena_bytes", &Session::arena_bytes);
 }
 

@@ -230,6 +230,9 @@ struct Options {
   std::map<std::string, int64_t> set = {};  // sizes for named dimensions
   size_t plans = 8;                         // kept at a time, for different shapes of the inputs
   size_t arena_bytes = 0;  // the most working memory that a run may take; 0: the machine's memory
+  // A folder in which packed weights are kept from one load to the next, or "beside": the model's
+  // own. Never changes a bit; who may write there must be trusted as the model is.
+  std::string pack_cache = {};
 };
 
 // What one run is allowed and asked to do.
@@ -296,6 +299,8 @@ class Session {
 
   // Another session on the same compiled model and weights, with its own memory.
   Session another() const;
+  // What did not go as asked and is no error: a file of packed weights that was damaged, say.
+  std::vector<std::string> notes() const;
   // Bytes of working memory, known once a run's shapes are.
   size_t arena_bytes() const;
   int threads() const;

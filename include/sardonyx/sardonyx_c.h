@@ -204,8 +204,10 @@ typedef struct sardonyx_options {
   int32_t strict;           /* 1: no rewrite of the published list of those that change bits */
   const sardonyx_size* set; /* sizes for named dimensions */
   size_t set_count;
-  size_t plans;       /* kept at a time, for different shapes of the inputs; 0: 8 */
-  size_t arena_bytes; /* the most working memory of a run; 0: the machine's memory */
+  size_t plans;           /* kept at a time, for different shapes of the inputs; 0: 8 */
+  size_t arena_bytes;     /* the most working memory of a run; 0: the machine's memory */
+  const char* pack_cache; /* a folder in which packed weights are kept from one load to the next, or
+                             "beside": the model's own; NULL: none */
 } sardonyx_options;
 
 /* Sessions: a compiled model. Any number of threads may run one at a time or all at once; each run
@@ -214,6 +216,10 @@ SARDONYX_CHECKED sardonyx_error* sardonyx_session_new(const sardonyx_model* mode
                                                       const sardonyx_options* options,
                                                       sardonyx_session** session);
 SARDONYX_API void sardonyx_session_release(sardonyx_session* session);
+/* What did not go as asked and is no error, one after the other; *text is NULL behind the last. It
+ * lives as long as the session. */
+SARDONYX_CHECKED sardonyx_error* sardonyx_session_note(const sardonyx_session* session, size_t i,
+                                                       const char** text);
 SARDONYX_CHECKED sardonyx_error* sardonyx_session_counts(const sardonyx_session* session,
                                                          size_t* inputs, size_t* outputs);
 SARDONYX_CHECKED sardonyx_error* sardonyx_session_input(const sardonyx_session* session, size_t i,

@@ -45,14 +45,12 @@ Result<typed::Graph> type(std::shared_ptr<const model::Model> model,
   return std::move(known).typed();
 }
 
-Result<std::shared_ptr<const run::Compiled>> compile(std::shared_ptr<const model::Model> model,
-                                                     const CompileOptions& options) {
-  SDX_ASSIGN(const typed::Graph graph, type(std::move(model), options));
-  return compile(graph, options);
-}
+namespace {
 
-Result<std::shared_ptr<const run::Compiled>> compile(const typed::Graph& graph,
-                                                     const CompileOptions& options) {
+// `path`: of the model's file, "" if it has none.
+Result<std::shared_ptr<const run::Compiled>> compiled_from(const typed::Graph& graph,
+                                                           const std::string& path,
+                                                           const CompileOptions& options) {
   const IsaScope isa(options.isa);
   auto pool = std::make_shared<Pool>(options.threads);
   run::Settings settings;
@@ -66,7 +64,33 @@ Result<std::shared_ptr<const run::Compiled>> compile(const typed::Graph& graph,
   settings.rewrites.strict = options.strict;
   settings.most_plans = std::max<size_t>(options.most_plans, 1);
   settings.most_arena_bytes = options.most_arena_bytes;
+  // With initializers as inputs there is less to pack; that form leaves the file as it is.
+  if (!options.pack_cache.empty() && !options.reference && options.overridden.empty()) {
+    const std::string file = plan::pack_cache_path(options.pack_cache, path, options.isa,
+                                                   options.optimize, options.strict);
+    if (file.empty()) {
+      Error error =
+          fail("SDX-A0007", "the model was not read from a file, so nothing lies beside it");
+      error.help = "give the name of a folder for packed weights";
+      return error;
+    }
+    settings.plan.cache = std::make_shared<plan::PackCache>(file, options.isa);
+  }
   return run::Compiled::make(graph, settings, std::move(pool));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const run::Compiled>> compile(std::shared_ptr<const model::Model> model,
+                                                     const CompileOptions& options) {
+  const std::string path = model->path;
+  SDX_ASSIGN(const typed::Graph graph, type(std::move(model), options));
+  return compiled_from(graph, path, options);
+}
+
+Result<std::shared_ptr<const run::Compiled>> compile(const typed::Graph& graph,
+                                                     const CompileOptions& options) {
+  return compiled_from(graph, "", options);
 }
 
 }  // namespace sdx

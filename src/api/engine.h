@@ -31,6 +31,9 @@ struct CompileOptions {
   size_t most_arena_bytes = physical_memory();
   size_t most_nodes = size_t{1} << 22;  // after inlining: nested functions can grow exponentially
   bool journal = false;  // keep where each planned operation comes from (api/journal.h)
+  // A folder in which packed weights are kept from one load to the next, or "beside": the model's
+  // own. "": nowhere.
+  std::string pack_cache;
   // Told, whenever a plan is made, how many of its steps are ready, of how many.
   std::function<void(size_t done, size_t total)> progress;
 };

@@ -267,6 +267,10 @@ Session::~Session() = default;
 const std::vector<Port>& Session::inputs() const { return state_->main.inputs; }
 const std::vector<Port>& Session::outputs() const { return state_->main.outputs; }
 size_t Session::arena_bytes() const { return state_->main.session.arena_bytes(); }
+std::vector<std::string> Session::notes() const {
+  const auto& cache = state_->main.compiled->settings().plan.cache;
+  return cache ? cache->report().notes : std::vector<std::string>{};
+}
 int Session::threads() const { return state_->main.compiled->pool().threads(); }
 
 Session Session::another() const {
@@ -378,6 +382,7 @@ static Expected<Session> compiled_from(const std::shared_ptr<const sdx::model::M
   engine.strict = options.strict;
   engine.set = {options.set.begin(), options.set.end()};
   engine.most_plans = options.plans;
+  engine.pack_cache = options.pack_cache;
   if (options.arena_bytes != 0) engine.most_arena_bytes = options.arena_bytes;
   if (options.isa != Isa::native) {
     engine.isa = options.isa == Isa::avx512 ? sdx::Isa::avx512

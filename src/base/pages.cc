@@ -10,9 +10,23 @@
 namespace sdx {
 namespace {
 
+struct Mapping {
+  size_t bytes;
+  FileState file;
+};
 struct Mappings {
   std::mutex mutex;
-  std::map<uintptr_t, size_t> bytes_at;
+  std::map<uintptr_t, Mapping> at;
+
+  // The mapping that holds the whole range.
+  std::map<uintptr_t, Mapping>::const_iterator find(uintptr_t first, size_t bytes) const {
+    auto found = at.upper_bound(first);
+    if (found == at.begin()) return at.end();
+    --found;
+    const size_t offset = first - found->first;
+    const bool inside = offset <= found->second.bytes && bytes <= found->second.bytes - offset;
+    return inside ? found : at.end();
+  }
 };
 Mappings& mappings() {
   static auto* const all = new Mappings;  // outlives every mapping, also those of static objects
@@ -21,31 +35,55 @@ Mappings& mappings() {
 
 }  // namespace
 
-void note_mapping(const void* begin, size_t bytes) {
+void note_mapping(const void* begin, size_t bytes, const FileState& file) {
   Mappings& all = mappings();
   const std::lock_guard lock(all.mutex);
-  all.bytes_at[reinterpret_cast<uintptr_t>(begin)] = bytes;
+  all.at[reinterpret_cast<uintptr_t>(begin)] = {bytes, file};
 }
 
 void forget_mapping(const void* begin) {
   Mappings& all = mappings();
   const std::lock_guard lock(all.mutex);
-  all.bytes_at.erase(reinterpret_cast<uintptr_t>(begin));
+  all.at.erase(reinterpret_cast<uintptr_t>(begin));
 }
 
-void release_pages(const void* begin, size_t bytes) {
-  static const auto kPage = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+std::optional<MappedPlace> mapped_place(const void* begin, size_t bytes) {
+  Mappings& all = mappings();
+  const std::lock_guard lock(all.mutex);
   const auto first = reinterpret_cast<uintptr_t>(begin);
-  const uintptr_t from = (first + kPage - 1) / kPage * kPage, to = (first + bytes) / kPage * kPage;
+  const auto found = all.find(first, bytes);
+  if (found == all.at.end()) return std::nullopt;
+  return MappedPlace{found->second.file, first - found->first};
+}
+
+namespace {
+
+// Advice for a range inside a mapping; private memory might lose its content by it.
+void advise(uintptr_t from, uintptr_t to, const void* begin, size_t bytes, int advice) {
   if (from >= to) return;
   Mappings& all = mappings();
   const std::lock_guard lock(all.mutex);
-  auto at = all.bytes_at.upper_bound(first);
-  if (at == all.bytes_at.begin()) return;
-  --at;
-  // Only inside a mapping: private memory would lose its content.
-  if (first + bytes > at->first + at->second) return;
-  madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
+  if (all.find(reinterpret_cast<uintptr_t>(begin), bytes) == all.at.end()) return;
+  madvise(reinterpret_cast<void*>(from), to - from, advice);
+}
+
+uintptr_t page_size() {
+  static const auto kPage = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  return kPage;
+}
+
+}  // namespace
+
+void expect_pages(const void* begin, size_t bytes) {
+  const auto first = reinterpret_cast<uintptr_t>(begin);
+  advise(first / page_size() * page_size(), first + bytes, begin, bytes, MADV_WILLNEED);
+}
+
+void release_pages(const void* begin, size_t bytes) {
+  const auto first = reinterpret_cast<uintptr_t>(begin);
+  const uintptr_t page = page_size();
+  advise((first + page - 1) / page * page, (first + bytes) / page * page, begin, bytes,
+         MADV_DONTNEED);
 }
 
 }  // namespace sdx

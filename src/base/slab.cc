@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <new>
 
@@ -37,10 +38,9 @@ std::shared_ptr<void> make_slab(size_t bytes) {
 
 }  // namespace
 
-std::shared_ptr<void> allocate_lasting(size_t bytes) {
+static std::shared_ptr<void> take_piece(size_t bytes) {
   static std::mutex mutex;
   static Slab slab;
-  bytes = rounded(std::max<size_t>(1, bytes), kAlignment);
   const std::lock_guard lock(mutex);
   std::shared_ptr<void> memory = slab.memory.lock();
   if (memory == nullptr || slab.left < bytes) {
@@ -56,6 +56,25 @@ std::shared_ptr<void> allocate_lasting(size_t bytes) {
   slab.next += bytes;
   slab.left -= bytes;
   return {std::move(memory), piece};
+}
+
+static thread_local LastingRecord* record = nullptr;
+
+LastingRecord::LastingRecord() { record = this; }
+LastingRecord::~LastingRecord() { record = nullptr; }
+
+void LastingRecord::note(void* piece, size_t bytes) {
+  ++count_;
+  piece_ = piece;
+  bytes_ = bytes;
+  std::memset(piece, 0, bytes);
+}
+
+std::shared_ptr<void> allocate_lasting(size_t bytes) {
+  bytes = rounded(std::max<size_t>(1, bytes), kAlignment);
+  std::shared_ptr<void> piece = take_piece(bytes);
+  if (record != nullptr) record->note(piece.get(), bytes);
+  return piece;
 }
 
 }  // namespace sdx

@@ -11,4 +11,24 @@ namespace sdx {
 // too. A slab is freed with its last piece. Safe to call from several threads.
 std::shared_ptr<void> allocate_lasting(size_t bytes);
 
+// While it lives, notes what its thread allocates; pieces then start as zeros, so that they may be
+// written to a file as a whole. One at a time per thread.
+class LastingRecord {
+ public:
+  LastingRecord();
+  ~LastingRecord();
+  LastingRecord(const LastingRecord&) = delete;
+  LastingRecord& operator=(const LastingRecord&) = delete;
+
+  // How many bytes `piece` has if it is all that was allocated; else 0.
+  size_t bytes_of(const void* piece) const { return count_ == 1 && piece == piece_ ? bytes_ : 0; }
+
+ private:
+  friend std::shared_ptr<void> allocate_lasting(size_t bytes);
+  void note(void* piece, size_t bytes);
+
+  size_t count_ = 0, bytes_ = 0;
+  const void* piece_ = nullptr;
+};
+
 }  // namespace sdx

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,6 +14,22 @@
 #include "base/pages.h"
 
 namespace sdx {
+namespace {
+
+FileState state_of(const struct stat& info) {
+  const auto ns = [](const struct timespec& time) {
+    return int64_t(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+  };
+  struct timespec now = {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  FileState state{info.st_dev, info.st_ino, uint64_t(info.st_size), ns(info.st_mtim),
+                  ns(info.st_ctim)};
+  constexpr int64_t kRest = 2'000'000'000;
+  state.settled = ns(now) - state.changed_ns > kRest;
+  return state;
+}
+
+}  // namespace
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path,
                                                            size_t most_bytes) {
@@ -48,7 +65,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::adopt(int descriptor, cons
     }
     file->data_ = static_cast<const std::byte*>(data);
     file->size_ = size;
-    note_mapping(data, size);
+    note_mapping(data, size, state_of(info));
   }
   return std::shared_ptr<const MappedFile>(file);
 }

@@ -52,7 +52,8 @@ std::shared_ptr<const void> Packs::get(const Op::AnyKernel& kernel, const Node& 
       return entry.packed;
     }
   }
-  auto packed = kernel.pack(attrs, call, pool);
+  auto packed =
+      cache_ ? cache_->get(kernel, use, attrs, call, pool) : kernel.pack(attrs, call, pool);
   entries_.emplace(first, Entry{&kernel, use.attrs, std::move(constants), packed});
   return packed;
 }

@@ -7,12 +7,16 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "plan/pack_cache.h"
 #include "typed/eval.h"
 
 namespace sdx::plan {
 
 class Packs final : public typed::Packer {
  public:
+  // With a cache, what it holds is not packed again.
+  explicit Packs(std::shared_ptr<PackCache> cache = nullptr) : cache_(std::move(cache)) {}
+
   // What `kernel` packs for the node; made if no plan has it. `made` says which.
   std::shared_ptr<const void> get(const Op::AnyKernel& kernel, const Node& use, const void* attrs,
                                   const Call& call, Pool& pool, bool& made);
@@ -33,6 +37,7 @@ class Packs final : public typed::Packer {
     std::shared_ptr<const void> packed;
   };
 
+  const std::shared_ptr<PackCache> cache_;
   mutable std::mutex mutex_;
   std::unordered_multimap<const void*, Entry> entries_;  // by the address of the first constant
 };

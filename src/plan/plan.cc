@@ -37,9 +37,10 @@ void choose_kernel(Step& step, const typed::Graph& graph, const Options& options
     step.scratch_bytes = kernel.scratch(node.resolved.get(), call);
     if (kernel.pack != nullptr) {
       bool made = true;
-      step.packed = packs != nullptr
-                        ? packs->get(kernel, node.use, node.resolved.get(), call, pool, made)
-                        : kernel.pack(node.resolved.get(), call, pool);
+      const void* attrs = node.resolved.get();
+      step.packed = packs != nullptr ? packs->get(kernel, node.use, attrs, call, pool, made)
+                    : options.cache  ? options.cache->get(kernel, node.use, attrs, call, pool)
+                                     : kernel.pack(attrs, call, pool);
       for (size_t i = 0; made && i < in.size(); ++i) {
         if ((kernel.packs >> i) & 1u && in[i].value != nullptr)
           release_pages(in[i].value->raw(), in[i].value->bytes());
@@ -218,6 +219,7 @@ Result<Plan> make_plan(typed::Graph graph, const Options& options, Pool& pool, P
   if (options.fuse && !options.reference) fuse_programs(plan);
   place_wires(plan);
   forget_packed(plan);
+  if (options.cache) options.cache->save();
   return plan;
 }
 

@@ -23,6 +23,7 @@ struct Options {
   std::optional<uint64_t> order = {};
   // Told how many steps have their kernel and packed weights, of how many.
   std::function<void(size_t done, size_t total)> progress = {};
+  std::shared_ptr<PackCache> cache = {};  // packed weights on disk; none: packed at each load
 };
 
 // Where a wire's bytes are while the plan runs.

@@ -90,7 +90,7 @@ Status Compiled::prepare() {
     return fact.is_concrete() && fact.type != DType::undefined;
   });
   if (!fixed) {
-    if (!packs_) packs_ = std::make_shared<plan::Packs>();
+    if (!packs_) packs_ = std::make_shared<plan::Packs>(settings_.plan.cache);
     return ok();
   }
   const std::lock_guard lock(mutex_);

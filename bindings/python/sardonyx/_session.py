@@ -41,7 +41,8 @@ class ExecutionOrder(enum.IntEnum):
 class SessionOptions:
     """How a model is compiled. Options that onnxruntime has and that mean nothing here are kept and have no effect.
 
-    Sardonyx's own: `numerics` ("standard" or "strict") and `isa` ("native", "portable", "avx2", "avx512").
+    Sardonyx's own: `numerics` ("standard" or "strict"), `isa` ("native", "portable", "avx2", "avx512") and `pack_cache`
+    (a folder in which packed weights are kept from one load to the next, or "beside": the model's own).
     """
 
     def __init__(self):
@@ -62,6 +63,7 @@ class SessionOptions:
         self.logid = ""
         self.numerics = "standard"
         self.isa = "native"
+        self.pack_cache = ""
         self._entries = {}
         self._sizes = {}
         self._initializers = {}
@@ -97,6 +99,7 @@ class SessionOptions:
             "optimize": self.graph_optimization_level != GraphOptimizationLevel.ORT_DISABLE_ALL,
             "strict": self.numerics == "strict",
             "isa": self.isa,
+            "pack_cache": os.fspath(self.pack_cache),
             "set": self._sizes,
         }
 
@@ -507,6 +510,12 @@ class InferenceSession:
         with open(name, "w", encoding="utf-8") as file:
             json.dump(trace, file)
         return name
+
+    @property
+    def notes(self):
+        """What did not go as asked and is no error: a file of packed weights that was damaged, say."""
+        self._open()
+        return self._native.notes
 
     @property
     def arena_bytes(self):

@@ -59,6 +59,7 @@ struct SessionBox {
         outputs(first.outputs()),
         input_ports(first.inputs()),
         output_ports(first.outputs()),
+        notes(first.notes()),
         original(std::move(first)) {}
 
   Session borrow();
@@ -66,6 +67,7 @@ struct SessionBox {
 
   const std::vector<Port> inputs, outputs;
   const Ports input_ports, output_ports;
+  const std::vector<std::string> notes;
 
  private:
   const Session original;  // never runs: another() may be called while others run

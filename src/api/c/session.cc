@@ -171,6 +171,7 @@ sardonyx_error* sardonyx_session_new(const sardonyx_model* model, const sardonyx
     made.optimize = asked.no_optimize == 0;
     made.strict = asked.strict != 0;
     made.arena_bytes = asked.arena_bytes;
+    if (asked.pack_cache != nullptr) made.pack_cache = asked.pack_cache;
     if (asked.plans > 0) made.plans = asked.plans;
     if (asked.set_count > 0) needed(asked.set, "set");
     for (size_t i = 0; i < asked.set_count; ++i) {
@@ -181,6 +182,15 @@ sardonyx_error* sardonyx_session_new(const sardonyx_model* model, const sardonyx
 }
 
 void sardonyx_session_release(sardonyx_session* session) { drop(session); }
+
+sardonyx_error* sardonyx_session_note(const sardonyx_session* session, size_t i,
+                                      const char** text) {
+  return guarded([&] {
+    needed(text, "the place for the text");
+    const auto box = get(session);
+    *text = i < box->notes.size() ? box->notes[i].c_str() : nullptr;
+  });
+}
 
 sardonyx_error* sardonyx_session_counts(const sardonyx_session* session, size_t* inputs,
                                         size_t* outputs) {

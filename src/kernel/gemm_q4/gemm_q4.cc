@@ -76,8 +76,7 @@ Q4Block block_of(const GemmQ4Args& g, size_t group) {
   b.a = g.a;
   b.lda = packed.k;
   b.block = packed.block;
-  b.group =
-      static_cast<const char*>(packed.groups.get()) + group * kQ4Panels * packed.panel_bytes();
+  b.group = packed.groups() + group * kQ4Panels * packed.panel_bytes();
   b.panels = panels_in_group(packed.n, group);
   b.has_zeros = packed.has_zeros;
   b.zero = packed.zero;
@@ -162,8 +161,8 @@ size_t Q4Packed::panel_bytes() const {
   return vectors * kVectorBytes;
 }
 
-Q4Packed pack_q4(const Q4Source& s, Pool& pool) {
-  Q4Packed packed{s.k, s.n, s.block, false, s.is_signed ? 8.0f : 0.0f, nullptr};
+std::shared_ptr<const Q4Packed> pack_q4(const Q4Source& s, Pool& pool) {
+  Q4Packed packed{s.k, s.n, s.block, false, s.is_signed ? 8.0f : 0.0f};
   const size_t zeros = s.zero == nullptr ? 0 : divide_up(s.k, s.block) * s.n;
   if (zeros != 0) {
     const unsigned first = nibble(s.zero, 0);
@@ -171,8 +170,10 @@ Q4Packed pack_q4(const Q4Source& s, Pool& pool) {
     packed.zero = float(first ^ (s.is_signed ? 8 : 0));
   }
   const size_t bytes = packed.panel_bytes();
-  packed.groups = allocate_lasting(panels_of(s.n) * bytes + kQ4Behind);
-  auto* out = static_cast<char*>(packed.groups.get());
+  const std::shared_ptr<void> memory =
+      allocate_lasting(sizeof(Q4Packed) + panels_of(s.n) * bytes + kQ4Behind);
+  const auto* placed = new (memory.get()) Q4Packed(packed);
+  auto* out = static_cast<char*>(memory.get()) + sizeof(Q4Packed);
   pool.parallel(groups_of(s.n), 1, [&](size_t begin, size_t end, int) {
     for (size_t group = begin; group < end; ++group) {
       const size_t first = group * kQ4Panels, panels = panels_in_group(s.n, group);
@@ -182,7 +183,7 @@ Q4Packed pack_q4(const Q4Source& s, Pool& pool) {
       }
     }
   });
-  return packed;
+  return {memory, placed};
 }
 
 size_t gemm_q4_scratch_bytes(size_t m, size_t k, size_t n, int threads) {

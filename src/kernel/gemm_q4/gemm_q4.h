@@ -30,15 +30,16 @@ struct Q4Source {
 // column, the first row in the lowest four bits. Elements and zero points are raised by 8 if they
 // are signed: only differences count. Four panels make a group (the last has what is left), whose
 // vectors alternate, so that a kernel which runs them together reads one stream.
-struct Q4Packed {
+struct alignas(64) Q4Packed {
   size_t k = 0, n = 0, block = 1;
   bool has_zeros = false;  // zero points lie in the blocks; else all are `zero`
   float zero = 0;
-  std::shared_ptr<void> groups;
 
   size_t panel_bytes() const;
+  // They lie right behind, so that all of it is one piece of memory.
+  const char* groups() const { return reinterpret_cast<const char*>(this + 1); }
 };
-Q4Packed pack_q4(const Q4Source&, Pool&);
+std::shared_ptr<const Q4Packed> pack_q4(const Q4Source&, Pool&);
 
 struct GemmQ4Args {
   size_t m = 0;

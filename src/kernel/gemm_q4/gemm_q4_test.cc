@@ -86,12 +86,12 @@ void expect_bits(const Case& t, unsigned seed) {
     force_isa(isa);
     for (int threads : {1, 2, 3}) {
       Pool pool(threads);
-      const Q4Packed packed = pack_q4(source, pool);
+      const auto packed = pack_q4(source, pool);
       const auto scratch = allocate_aligned(gemm_q4_scratch_bytes(t.m, t.k, t.n, threads) + 1);
       std::vector<float> got(t.m * t.n + 1, 7);
       Epilogued epilogued{t.n};
       for (const bool with_epilogue : {false, true}) {
-        GemmQ4Args g{t.m, a.data(), &packed, got.data(), {}, scratch.get()};
+        GemmQ4Args g{t.m, a.data(), packed.get(), got.data(), {}, scratch.get()};
         if (with_epilogue) g.epilogue = {&Epilogued::block, &epilogued};
         gemm_q4(g, pool);
         EXPECT_EQ(got.back(), 7) << "written behind the end";

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/slab.h"
 #include "op/epilogue.h"
 #include "ops/conv/conv.h"
 #include "ops/noise.h"
@@ -128,7 +129,7 @@ size_t scratch(const Conv& a, const Call& call) {
 
 std::shared_ptr<const void> pack(const Conv& a, const Call& call, Pool& pool) {
   const ConvShape s = kernel_shape(a, call);
-  std::shared_ptr<void> packed = allocate_aligned(conv_packed_size(s) * sizeof(float));
+  std::shared_ptr<void> packed = allocate_lasting(conv_packed_size(s) * sizeof(float));
   conv_pack_weights(s, call.in[1].value->data<float>(), static_cast<float*>(packed.get()), pool);
   return packed;
 }

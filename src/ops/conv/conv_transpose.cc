@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/slab.h"
 #include "ops/conv/conv.h"
 #include "ops/noise.h"
 #include "ops/widened.h"
@@ -194,7 +195,7 @@ size_t scratch(const ConvTranspose& a, const Call& call) {
 }
 std::shared_ptr<const void> pack(const ConvTranspose& a, const Call& call, Pool& pool) {
   const ConvShape s = kernel_shape(a, call);
-  std::shared_ptr<void> packed = allocate_aligned(conv_transpose_packed_size(s) * sizeof(float));
+  std::shared_ptr<void> packed = allocate_lasting(conv_transpose_packed_size(s) * sizeof(float));
   conv_transpose_pack_weights(s, call.in[1].value->data<float>(), static_cast<float*>(packed.get()),
                               pool);
   return packed;

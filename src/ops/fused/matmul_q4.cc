@@ -91,7 +91,7 @@ std::shared_ptr<const void> pack(const MatMulQ4& a, const Call& call, Pool& pool
   if (call.in.size() > 3 && call.in[3].present()) {
     source.zero = static_cast<const uint8_t*>(call.in[3].value->raw());
   }
-  return std::make_shared<const Q4Packed>(pack_q4(source, pool));
+  return pack_q4(source, pool);
 }
 
 Status run(const MatMulQ4&, Args& args) {

@@ -1,5 +1,6 @@
 #include "ops/quant/integer_sums.h"
 
+#include "base/slab.h"
 #include "kernel/gemm_int8/gemm_int8.h"
 
 namespace sdx::ops {
@@ -42,7 +43,7 @@ bool can_pack(const Fact& b) {
 std::shared_ptr<const void> pack_right(const Fact& b, Pool& pool) {
   const Tensor& t = *b.value;
   const size_t n = size_t(t.dims().back()), k = size_t(t.dims()[t.rank() - 2]);
-  auto packed = allocate_aligned(gemm_int8_packed_b_size(k, n) * sizeof(int32_t));
+  auto packed = allocate_lasting(gemm_int8_packed_b_size(k, n) * sizeof(int32_t));
   gemm_int8_pack_b(t.raw(), t.type() == DType::i8, n, false, k, n,
                    static_cast<int32_t*>(packed.get()), pool);
   return packed;

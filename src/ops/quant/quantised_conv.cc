@@ -1,5 +1,6 @@
 #include "ops/quant/quantised_conv.h"
 
+#include "base/slab.h"
 #include "kernel/conv/conv_int8.h"
 
 namespace sdx::ops {
@@ -106,7 +107,7 @@ std::shared_ptr<const void> pack_conv_weights(const QuantisedConv& a, const Fact
                                               const Fact& y, Pool& pool) {
   if (w.value == nullptr) return nullptr;
   const ConvShape s = conv_shape(a, x, w, y);
-  auto packed = allocate_aligned(conv_int8_packed_size(s) * sizeof(int32_t));
+  auto packed = allocate_lasting(conv_int8_packed_size(s) * sizeof(int32_t));
   conv_int8_pack_weights(s, w.value->raw(), w.type == DType::i8,
                          static_cast<int32_t*>(packed.get()), pool);
   return packed;
