@@ -153,7 +153,7 @@ void conv_int8(const ConvInt8Args& g, Pool& pool) {
         b.k = depth;
         b.block_begin = blocks * slice / cut.rows;
         b.block_end = blocks * (slice + 1) / cut.rows;
-        b.vnni = int8_has_vnni(isa);
+        b.unit = int8_unit(isa);
         b.a_packed = g.weights + int8_rows_size(depth, group * group_rows);
         b.b = packed;
         b.a_zero = g.w_zero == nullptr ? nullptr : g.w_zero + group * group_rows * g.w_zero_step;

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "kernel/gemm_int8/block.h"
-
 namespace sdx {
 namespace {
 
@@ -173,7 +171,7 @@ void conv_last(const ConvLastArgs& c, Pool& pool) {
   block.out_columns = s.out[1];
   block.zero = c.zero;
   block.y_signed = c.y_signed;
-  block.vnni = int8_has_vnni(isa);
+  block.unit = int8_unit(isa);
   block.tame = is_tame(c);
   block.sum = sum_of(c);
   block.ldy = s.out_channels;

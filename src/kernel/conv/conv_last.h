@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernel/gemm_int8/unit.h"
 #include "kernel/isa.h"
 #include "kernel/pool.h"
 #include "kernel/quant/quant.h"
@@ -72,14 +73,17 @@ struct ConvLastBlock {
   const int32_t* add;               // [width], bias and zero points
   const float* ratio;               // [width]
   int32_t zero;
-  bool y_signed, vnni;
+  bool y_signed;
+  Int8Unit unit;
   bool tame;  // no sum times its ratio leaves what an int32 holds
   LastSum sum;
   const uint8_t* other;  // as y; null: no sum
   uint8_t* y;            // of pixel 0, at the panel's first channel
   size_t ldy;
 };
-SDX_DECLARE_ISAS(void conv_last_block(const ConvLastBlock&);)
+SDX_DECLARE_ISAS(void conv_last_block(const ConvLastBlock&);
+                 // The same by AMX.
+                 void conv_last_tiles(const ConvLastBlock&);)
 // y[i] = the greatest x[i] of rows x columns pixels, the least value of the type where there is
 // none.
 struct MaxLastWindow {

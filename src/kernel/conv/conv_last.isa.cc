@@ -8,22 +8,9 @@ namespace {
 
 // As many pixels as leave registers for the weights of a panel.
 constexpr int kPixels = 6;
-
-// What remains to be done to `n` bytes that the convolution has made.
-void add_other(const ConvLastBlock& b, const uint8_t* bytes, size_t pixel) {
-  const size_t at = pixel * b.ldy;
-  add_bytes(*b.sum.steps, bytes, b.other + at, b.y + at, b.channels);
-}
+constexpr size_t kLeastForTiles = 4;  // pixels; AMX would wait for its weights
 
 #if defined(SDX_ISA_avx512)
-
-// One pixel's sums as bytes, step by step.
-[[gnu::noinline]] void end_pixel(const ConvLastBlock& b, const int32_t* sum, size_t pixel) {
-  uint8_t own[kLastPanel];
-  uint8_t* y = b.other == nullptr ? b.y + pixel * b.ldy : own;
-  for (size_t lane = 0; lane < b.channels; lane += 16) store_bytes(b, sum + lane, lane, y);
-  if (b.other != nullptr) add_other(b, own, pixel);
-}
 
 template <int Pixels, int Vecs>
 void vnni_tile(const ConvLastBlock& b, const uint8_t* const* pixels, size_t pixel) {
@@ -108,6 +95,93 @@ constexpr LastTiles kLastTiles = make_tiles();
 
 #endif
 
+#if defined(SDX_ISA_avx2)
+
+// Bytes against weights by vpdpbusd, in its older or newer encoding: a lane per channel.
+template <bool kVex>
+struct VnniDot {
+  static constexpr size_t kLanes = 8;
+  static __m256i pixel(int32_t quad) { return _mm256_set1_epi32(quad); }
+  static __m256i weights(const int8_t* w) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w));
+  }
+  [[gnu::always_inline]] static __m256i add(__m256i sum, __m256i x, __m256i w) {
+    return dot_quads<kVex>(sum, x, w);
+  }
+  static void store(__m256i low, __m256i high, int32_t* sum) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(sum), low);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(sum + 8), high);
+  }
+};
+
+// Without it: bytes are widened, for vpmaddubsw would saturate, and a channel has two lanes.
+struct WideDot {
+  static constexpr size_t kLanes = 4;
+  static __m256i pixel(int32_t quad) { return _mm256_cvtepu8_epi16(_mm_set1_epi32(quad)); }
+  static __m256i weights(const int8_t* w) {
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(w)));
+  }
+  [[gnu::always_inline]] static __m256i add(__m256i sum, __m256i x, __m256i w) {
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(x, w));
+  }
+  static void store(__m256i low, __m256i high, int32_t* sum) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(sum),
+                        _mm256_permute4x64_epi64(_mm256_hadd_epi32(low, high), 0xd8));
+  }
+};
+
+// Two vectors of channels.
+template <class Dot, int Pixels>
+void half_tile(const ConvLastBlock& b, const uint8_t* const* pixels, size_t lane, int32_t* sum) {
+  __m256i acc[Pixels][2];
+  const uint8_t* x[Pixels];
+  unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
+    x[p.value] = pixels[p.value];
+    acc[p.value][0] = acc[p.value][1] = _mm256_setzero_si256();
+  });
+  const int8_t* w = b.w + 4 * lane;
+  for (size_t ry = 0; ry < b.runs_y; ++ry) {
+    for (size_t rx = 0; rx < b.runs_x; ++rx) {
+      const size_t run = ry * b.step_y + rx * b.step_x, end = run + 4 * b.quads;
+      for (size_t at = run; at != end; at += 4, w += 4 * b.width) {
+        const __m256i low = Dot::weights(w), high = Dot::weights(w + 4 * Dot::kLanes);
+        unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
+          int32_t quad;
+          std::memcpy(&quad, x[p.value] + at, sizeof quad);
+          const __m256i four = Dot::pixel(quad);
+          acc[p.value][0] = Dot::add(acc[p.value][0], four, low);
+          acc[p.value][1] = Dot::add(acc[p.value][1], four, high);
+        });
+      }
+    }
+  }
+  unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
+    Dot::store(acc[p.value][0], acc[p.value][1], sum + p.value * kLastPanel + lane);
+  });
+}
+
+template <class Dot>
+void half_tiles(const ConvLastBlock& b) {
+  LastPixels next(b);
+  for (size_t pixel = b.first; pixel < b.last;) {
+    const size_t pixels = b.last - pixel < kPixels ? b.last - pixel : kPixels;
+    alignas(64) int32_t sum[kPixels * kLastPanel];
+    const uint8_t* x[kPixels];
+    for (size_t p = 0; p < pixels; ++p) x[p] = next.next();
+    for (size_t lane = 0; lane < b.width; lane += 2 * Dot::kLanes) {
+      if (pixels == kPixels) {
+        half_tile<Dot, kPixels>(b, x, lane, sum);
+      } else {
+        for (size_t p = 0; p < pixels; ++p) half_tile<Dot, 1>(b, x + p, lane, sum + p * kLastPanel);
+      }
+    }
+    end_sums(b, sum, pixel, pixels);
+    pixel += pixels;
+  }
+}
+
+#else
+
 // One pixel: lanes are output channels.
 void one_pixel(const ConvLastBlock& b, const uint8_t* x, size_t pixel) {
   alignas(64) uint32_t sum[kLastPanel] = {};
@@ -123,33 +197,10 @@ void one_pixel(const ConvLastBlock& b, const uint8_t* x, size_t pixel) {
       }
     }
   }
-  uint8_t own[kLastPanel];
-  uint8_t* y = b.other == nullptr ? b.y + pixel * b.ldy : own;
-  for (size_t j = 0; j < b.channels; ++j) {
-    const auto s = int32_t(sum[j] + uint32_t(b.add[j]));
-    y[j] = saturated(float(s) * b.ratio[j], b.zero, b.y_signed ? -128 : 0);
-  }
-  if (b.other != nullptr) add_other(b, own, pixel);
+  end_sums(b, reinterpret_cast<int32_t*>(sum), pixel, 1);
 }
 
-// Where the pixels of the output begin in x, one after the other.
-struct Pixels {
-  const ConvLastBlock& b;
-  size_t column;
-  const uint8_t* row;
-  explicit Pixels(const ConvLastBlock& block)
-      : b(block),
-        column(block.first % block.out_columns),
-        row(block.x + block.first / block.out_columns * block.row_step) {}
-  const uint8_t* next() {
-    const uint8_t* x = row + column * b.column_step;
-    if (++column == b.out_columns) {
-      column = 0;
-      row += b.row_step;
-    }
-    return x;
-  }
-};
+#endif
 
 // The pixels of a window, a vector of channels at a time.
 template <class Int>
@@ -176,20 +227,29 @@ void max_of(const MaxLastWindow& w, uint8_t* y) {
 }  // namespace
 
 void conv_last_block(const ConvLastBlock& b) {
-  Pixels pixels(b);
 #if defined(SDX_ISA_avx512)
-  if (b.vnni) {
-    const size_t count = b.last - b.first, tiles = (count + kPixels - 1) / kPixels;
-    for (size_t i = 0; i < tiles; ++i) {
-      const size_t begin = count * i / tiles, height = count * (i + 1) / tiles - begin;
+  const bool tiles = b.unit == Int8Unit::amx || b.unit == Int8Unit::amx_in_memory;
+  if (tiles && b.last - b.first >= kLeastForTiles) return conv_last_tiles(b);
+  if (b.unit != Int8Unit::plain) {
+    LastPixels pixels(b);
+    const size_t count = b.last - b.first, parts = (count + kPixels - 1) / kPixels;
+    for (size_t i = 0; i < parts; ++i) {
+      const size_t begin = count * i / parts, height = count * (i + 1) / parts - begin;
       const uint8_t* x[kPixels];
       for (size_t p = 0; p < height; ++p) x[p] = pixels.next();
       kLastTiles.fn[height - 1][b.width / 16 - 1](b, x, b.first + begin);
     }
     return;
   }
+#elif defined(SDX_ISA_avx2)
+  if (b.unit == Int8Unit::avx_vnni) return half_tiles<VnniDot<true> >(b);
+  if (b.unit == Int8Unit::avx_vnni_evex) return half_tiles<VnniDot<false> >(b);
+  half_tiles<WideDot>(b);
 #endif
+#if !defined(SDX_ISA_avx2)
+  LastPixels pixels(b);
   for (size_t pixel = b.first; pixel < b.last; ++pixel) one_pixel(b, pixels.next(), pixel);
+#endif
 }
 
 void max_last(const MaxLastWindow& w, uint8_t* y) {

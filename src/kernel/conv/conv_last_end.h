@@ -1,13 +1,38 @@
-// What becomes of the sums of conv_last: 64 channels of a pixel as bytes, in registers.
+// What becomes of the sums of conv_last: up to 64 channels of a pixel as bytes.
 #pragma once
 
 #include "kernel/conv/conv_last.h"
 #include "kernel/gemm/tile.h"
 #include "kernel/gemm_int8/saturate.h"
 
-#if defined(SDX_ISA_avx512)
-
 namespace sdx::SDX_ISA {
+
+// Where the pixels of the output begin in x, one after the other.
+struct LastPixels {
+  const ConvLastBlock& b;
+  size_t column;
+  const uint8_t* row;
+  explicit LastPixels(const ConvLastBlock& block)
+      : b(block),
+        column(block.first % block.out_columns),
+        row(block.x + block.first / block.out_columns * block.row_step) {}
+  const uint8_t* next() {
+    const uint8_t* x = row + column * b.column_step;
+    if (++column == b.out_columns) {
+      column = 0;
+      row += b.row_step;
+    }
+    return x;
+  }
+};
+
+// The sum of a pixel's bytes and others, step by step.
+inline void add_other(const ConvLastBlock& b, const uint8_t* bytes, size_t pixel) {
+  const size_t at = pixel * b.ldy;
+  add_bytes(*b.sum.steps, bytes, b.other + at, b.y + at, b.channels);
+}
+
+#if defined(SDX_ISA_avx512)
 
 inline constexpr int kToNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
 inline constexpr int kToLower = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
@@ -98,6 +123,52 @@ struct LastBytesAndOther {
   }
 };
 
-}  // namespace sdx::SDX_ISA
+// One pixel's sums as bytes, step by step.
+[[gnu::noinline]] inline void end_pixel(const ConvLastBlock& b, const int32_t* sum, size_t pixel) {
+  uint8_t own[kLastPanel];
+  uint8_t* y = b.other == nullptr ? b.y + pixel * b.ldy : own;
+  for (size_t lane = 0; lane < b.channels; lane += 16) store_bytes(b, sum + lane, lane, y);
+  if (b.other != nullptr) add_other(b, own, pixel);
+}
+
+// Sums of pixels, kLastPanel apart, to which `add` is still to be added.
+inline void end_sums(const ConvLastBlock& b, int32_t* sum, size_t pixel, size_t pixels) {
+  const bool quick = b.tame && b.channels == kLastPanel;
+  const LastBytes bytes(b);
+  const LastBytesAndOther both(b);
+  for (const size_t end = pixel + pixels; pixel < end; ++pixel, sum += kLastPanel) {
+    const size_t at = pixel * b.ldy;
+    __m512i v[4];
+    unroll<4>([&](auto i) __attribute__((always_inline)) {
+      v[i.value] = _mm512_add_epi32(_mm512_loadu_si512(sum + 16 * i.value),
+                                    _mm512_loadu_si512(b.add + 16 * i.value));
+    });
+    if (quick && b.other == nullptr) {
+      _mm512_storeu_si512(b.y + at, bytes.of(v));
+    } else if (!(quick && b.sum.near && both.store(v, b.other + at, b.y + at))) {
+      unroll<4>([&](auto i) __attribute__((always_inline)) {
+        _mm512_storeu_si512(sum + 16 * i.value, v[i.value]);
+      });
+      end_pixel(b, sum, pixel);
+    }
+  }
+}
+
+#else
+
+// Sums of pixels, kLastPanel apart, to which `add` is still to be added.
+inline void end_sums(const ConvLastBlock& b, const int32_t* sum, size_t pixel, size_t pixels) {
+  for (const size_t end = pixel + pixels; pixel < end; ++pixel, sum += kLastPanel) {
+    uint8_t own[kLastPanel];
+    uint8_t* y = b.other == nullptr ? b.y + pixel * b.ldy : own;
+    for (size_t j = 0; j < b.channels; ++j) {
+      const auto s = int32_t(uint32_t(sum[j]) + uint32_t(b.add[j]));
+      y[j] = saturated(float(s) * b.ratio[j], b.zero, b.y_signed ? -128 : 0);
+    }
+    if (b.other != nullptr) add_other(b, own, pixel);
+  }
+}
 
 #endif
+
+}  // namespace sdx::SDX_ISA

@@ -11,6 +11,7 @@
 
 #include "kernel/gemm/block.h"
 #include "kernel/gemm_int8/gemm_int8.h"
+#include "kernel/gemm_int8/unit.h"
 #include "kernel/isa.h"
 
 namespace sdx {
@@ -29,7 +30,7 @@ namespace sdx {
 struct Int8Block {
   size_t rows, cols, k;
   size_t block_begin, block_end;  // of the rows' row blocks
-  bool vnni;                      // this machine has AVX512-VNNI
+  Int8Unit unit;
 
   // Rows are packed into `a_pack` (int8_rows_size(k, kRowBlock)) from `a`, or lie packed, block
   // after block, at `a_packed`.
@@ -78,7 +79,19 @@ SDX_DECLARE_ISAS(void int8_block(const Int8Block&);
                  void int8_pack_rows(const void* a, bool a_signed, size_t a_row, size_t a_k,
                                      size_t k, size_t rows, int32_t* packed);)
 
-// Whether `isa` may use AVX512-VNNI here.
-bool int8_has_vnni(Isa isa);
+// Sums by AMX: up to kAmxRows rows against the `width` columns of a panel.
+inline constexpr size_t kAmxRows = 32;
+struct Int8Tiles {
+  size_t k, rows, width;
+  const uint8_t* a;
+  size_t a_row;
+  bool a_signed;
+  const int8_t* b;  // [k / 4][column][4]
+  int32_t* sum;     // [row][kPanel]
+  bool in_memory;   // Int8Unit::amx_in_memory
+};
+SDX_DECLARE_ISAS(void int8_tiles(const Int8Tiles&);
+                 // Around calls with the same number of rows, on each thread.
+                 void int8_tiles_begin(size_t rows); void int8_tiles_end();)
 
 }  // namespace sdx

@@ -39,7 +39,7 @@ Int8Block block(const GemmInt8Args& g, size_t index, const int32_t* b, size_t ro
   k.block_end = row_blocks(k.rows);
   k.cols = std::min(g.n, panel_end * kPanel) - col;
   k.k = g.k;
-  k.vnni = int8_has_vnni(isa);
+  k.unit = int8_unit(isa);
   k.a_signed = g.a_signed;
   k.a_row = g.trans_a ? 1 : g.lda;
   k.a_k = g.trans_a ? g.lda : 1;
@@ -65,15 +65,6 @@ Int8Block block(const GemmInt8Args& g, size_t index, const int32_t* b, size_t ro
 }
 
 }  // namespace
-
-bool int8_has_vnni(Isa isa) {
-#if defined(__x86_64__)
-  return isa == Isa::avx512 && __builtin_cpu_supports("avx512vnni");
-#else
-  (void)isa;
-  return false;
-#endif
-}
 
 size_t gemm_int8_packed_b_size(size_t k, size_t n) {
   return n / kPanel * int8_panel_size(k, kPanel) + int8_panel_size(k, n % kPanel);

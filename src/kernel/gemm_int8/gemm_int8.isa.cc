@@ -95,11 +95,53 @@ void wide_tile(const QuadTile& t, size_t first_row, size_t col) {
   });
 }
 
-void sum_products(const QuadTile& t, bool vnni) {
-#if defined(SDX_ISA_avx512)
-  if (vnni) return kVnniTiles.fn[t.rows - 1][t.width / 16 - 1](t);
+#if defined(SDX_ISA_avx2)
+
+template <bool kVex, int Rows>
+void half_tile(const QuadTile& t, size_t first_row, size_t col) {
+  __m256i acc[Rows][2];
+  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+    acc[r.value][0] = acc[r.value][1] = _mm256_setzero_si256();
+  });
+  const uint8_t* a = t.a + 4 * first_row;
+  const int8_t* b = t.b + 4 * col;
+  for (size_t i = t.quads; i != 0; --i, a += 4 * t.rows, b += 4 * t.width) {
+    const __m256i b0 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b));
+    const __m256i b1 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + 32));
+    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+      int32_t quad;
+      std::memcpy(&quad, a + 4 * r.value, sizeof quad);
+      const __m256i x = _mm256_set1_epi32(quad);
+      acc[r.value][0] = dot_quads<kVex>(acc[r.value][0], x, b0);
+      acc[r.value][1] = dot_quads<kVex>(acc[r.value][1], x, b1);
+    });
+  }
+  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+    auto* sum = reinterpret_cast<__m256i*>(t.sum + (first_row + r.value) * kPanel + col);
+    _mm256_storeu_si256(sum, acc[r.value][0]);
+    _mm256_storeu_si256(sum + 1, acc[r.value][1]);
+  });
+}
+
+template <bool kVex>
+void half_tiles(const QuadTile& t) {
+  for (size_t col = 0; col < t.width; col += 16) {
+    size_t row = 0;
+    for (; row + 6 <= t.rows; row += 6) half_tile<kVex, 6>(t, row, col);
+    for (; row + 3 <= t.rows; row += 3) half_tile<kVex, 3>(t, row, col);
+    for (; row < t.rows; ++row) half_tile<kVex, 1>(t, row, col);
+  }
+}
+
 #endif
-  (void)vnni;
+
+void sum_products(const QuadTile& t, Int8Unit unit) {
+#if defined(SDX_ISA_avx512)
+  if (unit != Int8Unit::plain) return kVnniTiles.fn[t.rows - 1][t.width / 16 - 1](t);
+#else
+  if (unit == Int8Unit::avx_vnni) return half_tiles<true>(t);
+  if (unit == Int8Unit::avx_vnni_evex) return half_tiles<false>(t);
+#endif
   for (size_t col = 0; col < t.width; col += 8) {
     size_t row = 0;
     for (; row + 6 <= t.rows; row += 6) wide_tile<6>(t, row, col);
@@ -110,7 +152,7 @@ void sum_products(const QuadTile& t, bool vnni) {
 
 #else
 
-void sum_products(const QuadTile& t, bool) {
+void sum_products(const QuadTile& t, Int8Unit) {
   for (size_t row = 0; row < t.rows; ++row) {
     uint32_t acc[kPanel] = {};
     for (size_t i = 0; i < t.quads; ++i) {
@@ -171,25 +213,34 @@ void requantize_row(const RequantizeRow& t, const int32_t* sum, const int32_t* c
 #endif
 }
 
-// What follows a sum that is a float; `f` is at the row's corner.
-float finished(const Finish& f, float v, size_t row, size_t col) {
-  if (f.alpha != 1) v *= f.alpha;
+// What follows a sum that is a float, at a row and column from the corner of `f`.
+#if defined(SDX_ISA_avx512)
+[[gnu::always_inline]] inline Vec finished(const Finish& f, Vec v, size_t row, size_t col,
+                                           __mmask16 some) {
+  v = vec_mul(v, vec_set(f.alpha));
   if (f.bias != nullptr) {
-    const float bias = f.bias[row * f.bias_row + col * f.bias_col];
-    v += f.beta != 1 ? bias * f.beta : bias;
+    const float* bias = f.bias + row * f.bias_row;
+    const Vec x = f.bias_col == 0 ? vec_set(*bias) : _mm512_maskz_loadu_ps(some, bias + col);
+    v = vec_add(v, vec_mul(x, vec_set(f.beta)));
   }
+  if (f.other != nullptr)
+    v = vec_add(v, _mm512_maskz_loadu_ps(some, f.other + row * f.other_row + col));
+  return vec_canonical(v);
+}
+#else
+float finished(const Finish& f, float v, size_t row, size_t col) {
+  v *= f.alpha;
+  if (f.bias != nullptr) v += f.bias[row * f.bias_row + col * f.bias_col] * f.beta;
   if (f.other != nullptr) v += f.other[row * f.other_row + col];
   return v == v ? v : __builtin_nanf("");
 }
+#endif
 
-// One row block against one panel, zero points included, into C.
-void run_panel(const Int8Block& g, size_t row, size_t rows, size_t col, const int32_t* a,
-               const int32_t* panel) {
-  alignas(64) int32_t sum[kRowBlock * kPanel];
-  const size_t cols = least(kPanel, g.cols - col), width = panel_width(cols);
-  sum_products({quads_of(g.k), rows, width, reinterpret_cast<const uint8_t*>(a + rows),
-                reinterpret_cast<const int8_t*>(panel + width), sum},
-               g.vnni);
+// A row block's sums of products against one panel, [row][kPanel]: zero points, and into C. `a` has
+// the rows' sums.
+void end_panel(const Int8Block& g, size_t row, size_t rows, size_t col, const int32_t* a,
+               const int32_t* panel, const int32_t* sum) {
+  const size_t cols = least(kPanel, g.cols - col);
   if (const Requantize& to = g.requantize; to.y != nullptr) {
     const uint32_t b_zero = uint32_t(zero_at(g.b_zero, 0, g.b_zero_add, 0));
     for (size_t r = 0; r < rows; ++r) {
@@ -202,13 +253,28 @@ void run_panel(const Int8Block& g, size_t row, size_t rows, size_t col, const in
     }
     return;
   }
-  uint32_t b_zero[kPanel];
+  uint32_t b_zero[kPanel] = {};
   for (size_t j = 0; j < cols; ++j)
     b_zero[j] = uint32_t(zero_at(g.b_zero, g.b_zero_step, g.b_zero_add, col + j));
   for (size_t r = 0; r < rows; ++r) {
     const uint32_t a_zero = uint32_t(zero_at(g.a_zero, g.a_zero_step, g.a_zero_add, row + r));
     const uint32_t a_rest = uint32_t(a[r]) - uint32_t(g.k) * a_zero;
     const size_t at = (row + r) * g.ldc + col;
+#if defined(SDX_ISA_avx512)
+    for (size_t j = 0; j < cols; j += 16) {
+      const __mmask16 some = cols - j >= 16 ? __mmask16(0xffff) : vec_first(cols - j);
+      const __m512i zeros = _mm512_add_epi32(
+          _mm512_mullo_epi32(_mm512_set1_epi32(int(a_zero)), _mm512_loadu_si512(panel + j)),
+          _mm512_mullo_epi32(_mm512_set1_epi32(int(a_rest)), _mm512_loadu_si512(b_zero + j)));
+      const __m512i whole = _mm512_sub_epi32(_mm512_loadu_si512(sum + r * kPanel + j), zeros);
+      if (g.y != nullptr) {
+        const Vec v = finished(g.finish, _mm512_cvtepi32_ps(whole), row + r, col + j, some);
+        _mm512_mask_storeu_ps(g.y + at + j, some, v);
+      } else {
+        _mm512_mask_storeu_epi32(g.c + at + j, some, whole);
+      }
+    }
+#else
     const auto whole = [&](size_t j) {
       return int32_t(uint32_t(sum[r * kPanel + j]) - a_zero * uint32_t(panel[j]) -
                      b_zero[j] * a_rest);
@@ -219,6 +285,30 @@ void run_panel(const Int8Block& g, size_t row, size_t rows, size_t col, const in
     } else {
       for (size_t j = 0; j < cols; ++j) g.c[at + j] = whole(j);
     }
+#endif
+  }
+}
+
+// One row block against one panel.
+void run_panel(const Int8Block& g, size_t row, size_t rows, size_t col, const int32_t* a,
+               const int32_t* panel) {
+  alignas(64) int32_t sum[kRowBlock * kPanel];
+  const size_t width = panel_width(least(kPanel, g.cols - col));
+  sum_products({quads_of(g.k), rows, width, reinterpret_cast<const uint8_t*>(a + rows),
+                reinterpret_cast<const int8_t*>(panel + width), sum},
+               g.unit);
+  end_panel(g, row, rows, col, a, panel, sum);
+}
+
+// What follows when the columns [first, end) of some rows are there.
+void call_epilogues(const Int8Block& g, size_t row, size_t rows, size_t first, size_t end) {
+  if (g.epilogue.fn != nullptr) {
+    g.epilogue.fn(g.epilogue.ctx, g.c + row * g.ldc + first, g.ldc, g.row + row, g.col + first,
+                  rows, end - first);
+  }
+  if (g.y_epilogue.fn != nullptr) {
+    g.y_epilogue.fn(g.y_epilogue.ctx, g.y + row * g.ldc + first, g.ldc, g.row + row, g.col + first,
+                    rows, end - first);
   }
 }
 
@@ -288,21 +378,11 @@ void rows_tile(const RowsTile& t) {
     return;
   }
   const Finish& f = *t.finish;
-  const __m512 alpha = _mm512_set1_ps(f.alpha), beta = _mm512_set1_ps(f.beta);
   unroll<Rows>([&](auto r) __attribute__((always_inline)) {
     unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      Vec q = _mm512_mul_ps(_mm512_cvtepi32_ps(acc[r.value][v.value]), alpha);
-      if (f.bias != nullptr) {
-        const float* bias = f.bias + r.value * f.bias_row;
-        const Vec x = f.bias_col == 0 ? vec_set(*bias)
-                                      : _mm512_maskz_loadu_ps(some[v.value], bias + v.value * 16);
-        q = vec_add(q, vec_mul(x, beta));
-      }
-      if (f.other != nullptr) {
-        q = vec_add(q, _mm512_maskz_loadu_ps(some[v.value],
-                                             f.other + r.value * f.other_row + v.value * 16));
-      }
-      _mm512_mask_storeu_ps(t.y + r.value * t.ldc + v.value * 16, some[v.value], vec_canonical(q));
+      const Vec q = finished(f, _mm512_cvtepi32_ps(acc[r.value][v.value]), r.value, v.value * 16,
+                             some[v.value]);
+      _mm512_mask_storeu_ps(t.y + r.value * t.ldc + v.value * 16, some[v.value], q);
     });
   });
 }
@@ -323,8 +403,8 @@ constexpr RowsTable kRowsTiles = make_rows_table();
 // One zero point for each operand, whole quads of unsigned bytes, and rows that do not push each
 // other out of the first cache, whose sets repeat every 4 KiB.
 bool reads_rows_in_place(const Int8Block& g) {
-  if (!g.vnni || g.a_packed != nullptr || g.a_signed || g.a_k != 1 || g.k % 4 != 0 ||
-      g.requantize.y != nullptr || (g.a_zero != nullptr && g.a_zero_step != 0) ||
+  if (g.unit == Int8Unit::plain || g.a_packed != nullptr || g.a_signed || g.a_k != 1 ||
+      g.k % 4 != 0 || g.requantize.y != nullptr || (g.a_zero != nullptr && g.a_zero_step != 0) ||
       (g.b_zero != nullptr && g.b_zero_step != 0)) {
     return false;
   }
@@ -336,11 +416,13 @@ bool reads_rows_in_place(const Int8Block& g) {
   return together <= 4;
 }
 
-uint32_t sum_of_bytes(const uint8_t* p, size_t n) {
+// Of bytes with some bits flipped.
+uint32_t sum_of_bytes(const uint8_t* p, size_t n, uint8_t flip = 0) {
   __m512i sum = _mm512_setzero_si512();
   for (size_t i = 0; i < n; i += 64) {
     const __mmask64 some = n - i >= 64 ? ~__mmask64(0) : (__mmask64(1) << (n - i)) - 1;
-    const __m512i bytes = _mm512_maskz_loadu_epi8(some, p + i);
+    const __m512i bytes = _mm512_maskz_mov_epi8(
+        some, _mm512_xor_si512(_mm512_maskz_loadu_epi8(some, p + i), _mm512_set1_epi8(char(flip))));
     sum = _mm512_add_epi64(sum, _mm512_sad_epu8(bytes, _mm512_setzero_si512()));
   }
   return uint32_t(_mm512_reduce_add_epi64(sum));
@@ -376,8 +458,56 @@ void run_rows(const Int8Block& g, size_t row, size_t rows, size_t first, size_t 
   }
 }
 
+// Rows of contiguous bytes, and enough of them to fill a good part of a tile.
+bool fits_tiles(const Int8Block& g) {
+  return (g.unit == Int8Unit::amx || g.unit == Int8Unit::amx_in_memory) && g.a_packed == nullptr &&
+         g.a_k == 1 && g.rows >= 8 && g.k >= 32;
+}
+
+// All rows against panels, 32 rows at a time. Signed bytes are taken as they are: the zero point is
+// then the caller's, and rows are summed with their signs.
+void run_tiles(const Int8Block& given, size_t group) {
+  Int8Block g = given;
+  g.a_zero_add = 0;
+  const size_t blocks = row_blocks(g.rows), begin = row_block_begin(g.rows, blocks, g.block_begin),
+               last = row_block_begin(g.rows, blocks, g.block_end);
+  alignas(64) int32_t sum[kAmxRows * kPanel];
+  Int8Tiles t{};
+  t.k = g.k;
+  t.a_row = g.a_row;
+  t.a_signed = g.a_signed;
+  t.sum = sum;
+  t.in_memory = g.unit == Int8Unit::amx_in_memory;
+  for (size_t first = 0; first < g.cols; first += group) {
+    const size_t end = least(g.cols, first + group);
+    size_t shaped = 0;
+    for (size_t row = begin; row < last; row += t.rows) {
+      t.rows = least(kAmxRows, last - row);
+      t.a = static_cast<const uint8_t*>(g.a) + row * g.a_row;
+      if (t.rows != shaped && !t.in_memory) int8_tiles_begin(t.rows);
+      shaped = t.rows;
+      int32_t row_sums[kAmxRows];
+      for (size_t r = 0; r < t.rows; ++r) {
+        const uint32_t s = sum_of_bytes(t.a + r * g.a_row, g.k, g.a_signed ? 0x80 : 0);
+        row_sums[r] = int32_t(g.a_signed ? s - 128 * uint32_t(g.k) : s);
+      }
+      for (size_t col = first; col < end; col += kPanel) {
+        const int32_t* panel = g.b + col / kPanel * int8_panel_size(g.k, kPanel);
+        t.width = panel_width(least(kPanel, g.cols - col));
+        t.b = reinterpret_cast<const int8_t*>(panel + t.width);
+        int8_tiles(t);
+        end_panel(g, row, t.rows, col, row_sums, panel, sum);
+      }
+      call_epilogues(g, row, t.rows, first, end);
+    }
+    if (!t.in_memory) int8_tiles_end();
+  }
+}
+
 #else
 
+bool fits_tiles(const Int8Block&) { return false; }
+void run_tiles(const Int8Block&, size_t) {}
 bool reads_rows_in_place(const Int8Block&) { return false; }
 void run_rows(const Int8Block&, size_t, size_t, size_t, size_t) {}
 
@@ -395,11 +525,12 @@ void int8_block(const Int8Block& g) {
   // them; fewer where rows need no packing and an epilogue follows, for the blocks then stay in the
   // first until it.
   const size_t panel_size = int8_panel_size(g.k, kPanel), blocks = row_blocks(g.rows);
-  const bool in_place = reads_rows_in_place(g),
+  const bool tiles = fits_tiles(g), in_place = tiles || reads_rows_in_place(g),
              waits = g.epilogue.fn != nullptr || g.y_epilogue.fn != nullptr;
   const size_t panels = (g.cols + kPanel - 1) / kPanel,
                most = (in_place && waits ? 32768 : 131072) / panel_size + 1,
                groups = (panels + most - 1) / most, group = (panels + groups - 1) / groups * kPanel;
+  if (tiles) return run_tiles(g, group);
   for (size_t first = 0; first < g.cols; first += group) {
     const size_t end = least(g.cols, first + group);
     for (size_t block = g.block_begin; block < g.block_end; ++block) {
@@ -418,14 +549,7 @@ void int8_block(const Int8Block& g) {
         for (size_t col = first; col < end; col += kPanel)
           run_panel(g, row, rows, col, a, g.b + col / kPanel * panel_size);
       }
-      if (g.epilogue.fn != nullptr) {
-        g.epilogue.fn(g.epilogue.ctx, g.c + row * g.ldc + first, g.ldc, g.row + row, g.col + first,
-                      rows, end - first);
-      }
-      if (g.y_epilogue.fn != nullptr) {
-        g.y_epilogue.fn(g.y_epilogue.ctx, g.y + row * g.ldc + first, g.ldc, g.row + row,
-                        g.col + first, rows, end - first);
-      }
+      call_epilogues(g, row, rows, first, end);
     }
   }
 }

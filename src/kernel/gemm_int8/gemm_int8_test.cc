@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "kernel/gemm_int8/unit.h"
 #include "kernel/isa.h"
 
 namespace sdx {
@@ -27,7 +28,26 @@ std::vector<uint8_t> bytes(size_t n, std::mt19937& rng, bool extreme) {
   return v;
 }
 
-void expect_exact(const Case& t, unsigned seed) {
+struct Way {
+  Isa isa;
+  Int8Unit unit;
+};
+// What this machine can run; the stand-ins where it lacks the instructions.
+std::vector<Way> ways() {
+  std::vector<Way> all;
+  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
+    if (isa_available(isa)) all.push_back({isa, Int8Unit::plain});
+  }
+  for (const Int8Unit unit : {Int8Unit::avx_vnni, Int8Unit::avx_vnni_evex}) {
+    if (int8_unit_available(unit)) all.push_back({Isa::avx2, unit});
+  }
+  for (const Int8Unit unit : {Int8Unit::avx512_vnni, Int8Unit::amx, Int8Unit::amx_in_memory}) {
+    if (int8_unit_available(unit)) all.push_back({Isa::avx512, unit});
+  }
+  return all;
+}
+
+void expect_exact(const Case& t, unsigned seed, const std::vector<Way>& on = ways()) {
   SCOPED_TRACE(::testing::Message()
                << t.batch << " x " << t.m << "x" << t.n << "x" << t.k << " signs " << t.a_signed
                << t.b_signed << " trans " << t.trans_a << t.trans_b << " zeros " << t.zeros);
@@ -64,9 +84,10 @@ void expect_exact(const Case& t, unsigned seed) {
   }
   const size_t one = gemm_int8_packed_b_size(t.k, t.n);
   std::vector<int32_t> packed(t.batch * one + 1);
-  for (Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
-    if (!isa_available(isa)) continue;
+  for (const auto& [isa, unit] : on) {
     force_isa(isa);
+    force_int8_unit(unit);
+    ASSERT_EQ(int8_unit(isa), unit);
     for (int threads : {1, 2, 3}) {
       Pool pool(threads);
       for (bool prepacked : {false, true}) {
@@ -80,12 +101,13 @@ void expect_exact(const Case& t, unsigned seed) {
         g.scratch = scratch.data();
         std::fill(got.begin(), got.end(), 7);
         gemm_int8(g, pool);
-        EXPECT_EQ(want, got) << isa_name(isa) << ", " << threads << " threads, packed "
-                             << prepacked;
+        EXPECT_EQ(want, got) << isa_name(isa) << ", " << int8_unit_name(unit) << ", " << threads
+                             << " threads, packed " << prepacked;
       }
     }
   }
   force_isa(Isa::avx512);
+  force_int8_unit(Int8Unit::amx);
 }
 
 }  // namespace
@@ -115,6 +137,27 @@ TEST(GemmInt8, is_exact_on_random_shapes_and_batches) {
                   rng() % 2 == 0, rng() % 2 == 0, rng() % 2 == 0, int(rng() % 3), false},
                  i);
   }
+}
+
+void expect_exact_on_long_sums(const std::vector<Way>& on) {
+  unsigned seed = 0;
+  for (const size_t m : {8, 16, 31, 33, 70}) {
+    for (const size_t k : {32, 64, 100, 192, 257}) {
+      const bool odd = ++seed % 2 == 0;
+      expect_exact({m, 16 + seed * 7 % 60, k, 1, odd, seed % 3 == 0, false, false, int(seed % 3),
+                    seed % 4 == 0},
+                   seed, on);
+    }
+  }
+}
+TEST(GemmInt8, is_exact_on_many_rows_and_long_sums) { expect_exact_on_long_sums(ways()); }
+TEST(GemmInt8, is_exact_with_avx_vnni) {
+  if (!int8_unit_available(Int8Unit::avx_vnni)) GTEST_SKIP() << "this machine has no AVX-VNNI";
+  expect_exact_on_long_sums({{Isa::avx2, Int8Unit::avx_vnni}});
+}
+TEST(GemmInt8, is_exact_with_amx) {
+  if (!int8_unit_available(Int8Unit::amx)) GTEST_SKIP() << "this machine has no AMX, or denies it";
+  expect_exact_on_long_sums({{Isa::avx512, Int8Unit::amx}});
 }
 
 }  // namespace sdx
