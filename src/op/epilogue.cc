@@ -189,6 +189,10 @@ void EpilogueCall::block(void* self, float* c, size_t ldc, size_t row, size_t co
   const EpilogueCall& call = *static_cast<const EpilogueCall*>(self);
   const FusedProgram& fused = *call.fused;
   const Program& program = *call.program();
+  if (const auto unary = program.as_unary()) {
+    return tile::unary_rows(static_cast<UnaryOp>(unary->op), c, c, rows, cols, ldc, unary->p,
+                            unary->q);
+  }
   row += call.first_row;
   const size_t inputs = call.inputs.size();
   alignas(64) float memory[(kMostRegisters + Program::kMostInputs + 1) * Program::kTile];

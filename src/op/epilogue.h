@@ -63,8 +63,8 @@ struct EpilogueCall {
   void open_in(Finish& finish);
   // To give to gemm and conv; none if there is nothing left to do.
   Epilogue epilogue() {
-    return fused == nullptr || program() == nullptr ? Epilogue{}
-                                                    : Epilogue{&EpilogueCall::block, this};
+    if (fused == nullptr || program() == nullptr) return {};
+    return {&EpilogueCall::block, this, program()->as_unary() != nullptr};
   }
 
  private:

@@ -74,8 +74,9 @@ SDX_INLINE float enter(const SoftmaxRows& s, size_t row) {
 
 // e^x for x <= 0, with the bits of lanes::exp; some NaN for NaN (max_raw gives its second operand
 // then).
-SDX_INLINE F32x16 power(F32x16 x) {
-  const auto e = lanes::exp_parts(max_raw(F32x16(-104.0f), x));
+template <class F>
+SDX_INLINE F power(F x) {
+  const auto e = lanes::exp_parts(max_raw(F(-104.0f), x));
   return ldexp(e.hi, e.n);
 }
 
@@ -92,11 +93,22 @@ SDX_INLINE Sum powers(const SoftmaxRows& s, size_t row, float most) {
   float* x = s.x + row * s.ld;
   F32x16 total(0.0f);
   M16 small = F32x16(0.0f) != F32x16(0.0f);
-  for (size_t i = 0; i < s.n; i += 16) {
-    const F32x16 e = Kept::round(power(Kept::round(load(x + i) - F32x16(most))));
+  const auto add = [&](float* to, F32x16 e) __attribute__((always_inline)) {
     total = total + e;
     small = small | ((e < F32x16(kSmall)) & (e > F32x16(0.0f)));
-    store(x + i, e);
+    store(to, e);
+  };
+  // Two vectors take turns in the long chain of a power.
+  size_t i = 0;
+  for (; i + 32 <= s.n; i += 32) {
+    const Pair<F32x16> below(Kept::round(load(x + i) - F32x16(most)),
+                             Kept::round(load(x + i + 16) - F32x16(most)));
+    const Pair<F32x16> e = power(below);
+    add(x + i, Kept::round(e.lo));
+    add(x + i + 16, Kept::round(e.hi));
+  }
+  for (; i < s.n; i += 16) {
+    add(x + i, Kept::round(power(Kept::round(load(x + i) - F32x16(most)))));
   }
   return {sum(total), any(small)};
 }

@@ -33,6 +33,8 @@ struct Epilogue {
   void (*fn)(void* ctx, float* c, size_t ldc, size_t row, size_t col, size_t rows,
              size_t cols) = nullptr;
   void* ctx = nullptr;
+  // A block of one panel costs no more per element than a wide one, so it is best given at once.
+  bool narrow_blocks = false;
 };
 
 }  // namespace sdx

@@ -28,7 +28,7 @@ struct Layout {
 };
 
 Layout layout(const GemmArgs& g, int threads) {
-  Layout l{aligned(block_scratch_floats(g.k, g.c_type)), 0, 0};
+  Layout l{aligned(block_scratch_floats(g.m, g.k, g.c_type)), 0, 0};
   if (g.b_packed != nullptr) return l;
   l.b_floats =
       reads_b_in_place(g) ? aligned(panel_width(g.n % kPanel) * g.k) : gemm_packed_b_size(g.k, g.n);

@@ -1,5 +1,7 @@
 #include "kernel/gemm/gemm.h"
 
+#include <cstring>
+
 #include "kernel/gemm/block.h"
 #include "kernel/gemm/pack.h"
 #include "kernel/gemm/tile.h"
@@ -36,74 +38,106 @@ void finish_16(const GemmBlock& g, float* block, size_t ld, size_t row, size_t c
   }
 }
 
-// Columns of 16-bit outputs that wait as floats for their epilogue.
-constexpr size_t kWaiting = 16 * kPanel;
-
 // The rounding of a finished block, its epilogue, and the rounding of what that makes.
 void end_16(const GemmBlock& g, float* block, size_t row, size_t col, size_t rows, size_t cols) {
   uint16_t* c = static_cast<uint16_t*>(g.c) + row * g.ldc + col;
   for (size_t r = 0; r < rows; ++r) {
-    narrow_row(block + r * kWaiting, g.c_type, cols, c + r * g.ldc);
-    widen_row(c + r * g.ldc, g.c_type, cols, block + r * kWaiting);
+    narrow_row(block + r * kWaitingCols, g.c_type, cols, c + r * g.ldc);
   }
-  g.epilogue.fn(g.epilogue.ctx, block, kWaiting, g.row + row, g.col + col, rows, cols);
-  for (size_t r = 0; r < rows; ++r) narrow_row(block + r * kWaiting, g.c_type, cols, c + r * g.ldc);
+  if (g.epilogue.fn == nullptr) return;
+  for (size_t r = 0; r < rows; ++r) {
+    widen_row(c + r * g.ldc, g.c_type, cols, block + r * kWaitingCols);
+  }
+  g.epilogue.fn(g.epilogue.ctx, block, kWaitingCols, g.row + row, g.col + col, rows, cols);
+  for (size_t r = 0; r < rows; ++r) {
+    narrow_row(block + r * kWaitingCols, g.c_type, cols, c + r * g.ldc);
+  }
 }
 
 constexpr size_t kLine = 16;  // floats
 
+// A part of k, and of the columns as panels [first, end).
 struct Stretch {
   size_t begin, length;
   bool last;
+  size_t first, end;
 };
 
 // Rows of A are read where they lie unless they would push each other out of the first cache: its
 // sets repeat every 4 KiB.
 bool reads_rows_in_place(const GemmBlock& g, size_t rows) {
-  if (g.a_type != DType::f32 || g.c_type != DType::f32 || g.a_k != 1) return false;
+  if (g.a_type != DType::f32 || g.a_k != 1) return false;
   const size_t step = g.a_row * sizeof(float) % 4096;
   size_t together = 1;  // rows that share a set
   for (size_t r = 1; r < rows; ++r) {
     const size_t at = r * step % 4096;
     together += at < 64 || at > 4096 - 64;
   }
-  return together <= 4;
+  return together <= 6;
 }
 
-// Rows [row, row + rows) against panels [first, end), over one stretch of k. `ahead`: which half of
-// the panels after these to fetch meanwhile, 2 for none. `waiting`: where 16-bit outputs wait.
-void run_panels(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, size_t first,
-                size_t end, size_t ahead, float* waiting) {
-  TileArgs t;
-  t.k = s.length;
+// Where the rows of A are for tiles to read: as they lie, side by side, or in the order of k.
+void place_rows(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, TileArgs& t) {
   const size_t a_size = g.a_type == DType::f32 ? sizeof(float) : sizeof(uint16_t);
   const void* a = static_cast<const char*>(g.a) + (row * g.a_row + s.begin * g.a_k) * a_size;
+  t.a = g.a_pack;
   if (g.a_type == DType::f32 && (g.a_row == 1 || rows == 1)) {
     t.a = static_cast<const float*>(a);
     t.a_step = g.a_k;
   } else if (reads_rows_in_place(g, rows)) {
     t.a = static_cast<const float*>(a);
     t.a_row = g.a_row;
+  } else if (g.a_k == 1) {
+    t.a_row = packed_row_floats(s.length);
+    for (size_t r = 0; r < rows; ++r) {
+      float* to = g.a_pack + r * t.a_row;
+      const void* from = static_cast<const char*>(a) + r * g.a_row * a_size;
+      if (g.a_type == DType::f32) {
+        std::memcpy(to, from, s.length * sizeof(float));
+      } else {
+        widen_row(static_cast<const uint16_t*>(from), g.a_type, s.length, to);
+      }
+    }
   } else {
     pack_any(a, g.a_type, g.a_row, g.a_k, rows, s.length, g.a_pack, rows);
-    t.a = g.a_pack;
     t.a_step = rows;
   }
+}
+
+// Rows of A, on their way to the second cache while others are at work.
+struct Coming {
+  const char* a = nullptr;
+  size_t rows = 0, row_bytes = 0, bytes = 0;
+
+  void fetch(size_t part, size_t parts) const {
+    for (size_t r = rows * part / parts; r < rows * (part + 1) / parts; ++r) {
+      for (size_t at = 0; at < bytes; at += 64) __builtin_prefetch(a + r * row_bytes + at, 0, 2);
+    }
+  }
+};
+
+// Rows [row, row + rows) against a stretch. `ahead`: which half of the stretch after it to fetch
+// meanwhile, 2 for none. `waiting`: where the chains of 16-bit outputs run, as floats.
+void run_panels(const GemmBlock& g, const Stretch& s, const Stretch& next, const Coming& coming,
+                size_t row, size_t rows, size_t ahead, float* waiting) {
+  TileArgs t;
+  t.k = s.length;
+  place_rows(g, s, row, rows, t);
   t.resume = s.begin != 0 || g.resume;
-  alignas(64) float block[kRowBlock * kPanel];
   Finish finish = g.finish.at(row, 0);
   const float *bias = finish.bias, *other = finish.other;
-  for (size_t p = first; p < end; ++p) {
+  for (size_t p = s.first; p < s.end; ++p) {
+    coming.fetch(p - s.first, s.end - s.first);
     const size_t col = p * kPanel;
     t.cols = least(g.cols - col, kPanel);
     const bool tail = t.cols < kPanel && g.b_tail != nullptr;
     t.b_step = tail ? panel_width(t.cols) : g.b_step;
     t.b = (tail ? g.b_tail : g.b + p * g.b_panel) + s.begin * t.b_step;
-    const size_t later = p + (end - first);
+    const size_t later = next.first + (p - s.first);
     t.ahead = kNowhere;
     t.ahead_step = 0;
-    if (ahead < 2 && (later + 1) * kPanel <= g.cols) {
-      t.ahead = g.b + later * g.b_panel + (s.begin * 2 + ahead * s.length) * kLine;
+    if (ahead < 2 && later < next.end && (later + 1) * kPanel <= g.cols) {
+      t.ahead = g.b + later * g.b_panel + (next.begin * 2 + ahead * next.length) * kLine;
       t.ahead_step = kLine;
     }
     if (g.c_type == DType::f32) {
@@ -112,22 +146,21 @@ void run_panels(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, s
       t.c = static_cast<float*>(g.c) + row * g.ldc + col;
       t.ldc = g.ldc;
       t.finish = s.last && !g.raw ? &finish : nullptr;
-      if (t.a_row != 0) {
-        tile_block<RowsInPlace>(t, rows);
-      } else {
-        tile_block(t, rows);
-      }
     } else {
-      const bool waits = g.epilogue.fn != nullptr;
-      t.c = waits ? waiting + (p - first) * kPanel : block;
-      t.ldc = waits ? kWaiting : kPanel;
+      t.c = waiting + (p - s.first) * kPanel;
+      t.ldc = kWaitingCols;
       t.finish = nullptr;
+    }
+    if (t.a_row != 0) {
+      tile_block<RowsInPlace>(t, rows);
+    } else {
       tile_block(t, rows);
+    }
+    if (!s.last) continue;
+    if (g.c_type != DType::f32) {
       finish_16(g, t.c, t.ldc, row, col, rows, t.cols);
-      for (size_t r = 0; r < rows && !waits; ++r) {
-        narrow_row(block + r * kPanel, g.c_type, t.cols,
-                   static_cast<uint16_t*>(g.c) + (row + r) * g.ldc + col);
-      }
+    } else if (g.epilogue.narrow_blocks) {
+      g.epilogue.fn(g.epilogue.ctx, t.c, t.ldc, g.row + row, g.col + col, rows, t.cols);
     }
   }
 }
@@ -168,6 +201,54 @@ void run_stripe(const GemmBlock& g, size_t col) {
   });
 }
 
+// Row blocks [first, end) against all panels, in the order that keeps most in the caches: panels
+// that together take half a megabyte of the second one, and all of k before the next.
+void run_blocks(const GemmBlock& g, size_t first, size_t end) {
+  const size_t panels = (g.cols + kPanel - 1) / kPanel, blocks = row_blocks(g.rows);
+  const size_t stretches = g.k > 0 ? (g.k + kDepth - 1) / kDepth : 1;
+  const size_t longest = (g.k + stretches - 1) / stretches;
+  const bool narrow = g.c_type != DType::f32;
+  size_t group = longest == 0 ? panels : (8 * kDepth + longest - 1) / longest;
+  if (narrow) group = least(group, kWaitingCols / kPanel);
+  const size_t a_size = g.a_type == DType::f32 ? sizeof(float) : sizeof(uint16_t);
+  float* waiting = g.a_pack + packed_rows_floats(g.k);
+  const size_t first_row = row_block_begin(g.rows, blocks, first);
+  const auto stretch = [&](size_t i) {
+    const size_t part = i % stretches, p = i / stretches * group;
+    const size_t begin = g.k * part / stretches;
+    return Stretch{begin, g.k * (part + 1) / stretches - begin, part + 1 == stretches, p,
+                   least(panels, p + group)};
+  };
+  const size_t all = (panels + group - 1) / group * stretches;
+  for (size_t i = 0; i < all; ++i) {
+    const Stretch s = stretch(i), next = i + 1 < all ? stretch(i + 1) : Stretch{};
+    for (size_t block = first; block < end; ++block) {
+      const size_t row = row_block_begin(g.rows, blocks, block);
+      const size_t rows = row_block_begin(g.rows, blocks, block + 1) - row;
+      const size_t left = end - 1 - block;
+      const Stretch& then = left != 0 ? s : next;
+      Coming coming;
+      if (g.a_k == 1 && end - first > 1) {
+        const size_t from = row_block_begin(g.rows, blocks, left != 0 ? block + 1 : first);
+        coming.a = static_cast<const char*>(g.a) + (from * g.a_row + then.begin) * a_size;
+        coming.rows = row_block_begin(g.rows, blocks, left != 0 ? block + 2 : first + 1) - from;
+        coming.row_bytes = g.a_row * a_size;
+        coming.bytes = then.length * a_size;
+      }
+      float* here = waiting + (row - first_row) * kWaitingCols;
+      run_panels(g, s, next, coming, row, rows, end - first == 1 || left > 1 ? 2 : 1 - left, here);
+      if (!s.last) continue;
+      const size_t col = s.first * kPanel, cols = least(g.cols, s.end * kPanel) - col;
+      if (narrow) {
+        end_16(g, here, row, col, rows, cols);
+      } else if (g.epilogue.fn != nullptr && !g.epilogue.narrow_blocks) {
+        g.epilogue.fn(g.epilogue.ctx, static_cast<float*>(g.c) + row * g.ldc + col, g.ldc,
+                      g.row + row, g.col + col, rows, cols);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void gemm_block(const GemmBlock& given) {
@@ -186,37 +267,11 @@ void gemm_block(const GemmBlock& given) {
     g.col += striped;
     g.cols -= striped;
   }
-  const size_t panels = (g.cols + kPanel - 1) / kPanel;
+  // So many rows that their sums stay in the second cache while k goes by, beside a group of
+  // panels.
   const size_t blocks = row_blocks(g.rows);
-  const size_t stretches = g.c_type == DType::f32 && g.k > 0 ? (g.k + kDepth - 1) / kDepth : 1;
-  // Panels that run against one packed row block of A before the next: half a megabyte of
-  // second-level cache.
-  const size_t longest = (g.k + stretches - 1) / stretches;
-  const bool narrow = g.c_type != DType::f32;
-  size_t group = longest == 0 ? panels : (8 * kDepth + longest - 1) / longest;
-  if (narrow && g.epilogue.fn != nullptr) group = least(group, kWaiting / kPanel);
-  alignas(64) float waiting[kRowBlock * kWaiting];
-  for (size_t i = 0; i < stretches; ++i) {
-    const size_t begin = g.k * i / stretches;
-    const Stretch s{begin, g.k * (i + 1) / stretches - begin, i + 1 == stretches};
-    for (size_t p = 0; p < panels; p += group) {
-      const size_t end = least(panels, p + group);
-      for (size_t block = 0; block < blocks; ++block) {
-        const size_t row = row_block_begin(g.rows, blocks, block);
-        const size_t rows = row_block_begin(g.rows, blocks, block + 1) - row;
-        const size_t left = blocks - 1 - block;
-        run_panels(g, s, row, rows, p, end, blocks == 1 || left > 1 ? 2 : 1 - left, waiting);
-        if (!s.last || g.epilogue.fn == nullptr) continue;
-        const size_t col = p * kPanel, cols = least(g.cols, end * kPanel) - col;
-        if (narrow) {
-          end_16(g, waiting, row, col, rows, cols);
-        } else {
-          g.epilogue.fn(g.epilogue.ctx, static_cast<float*>(g.c) + row * g.ldc + col, g.ldc,
-                        g.row + row, g.col + col, rows, cols);
-        }
-      }
-    }
-  }
+  const size_t parts = (blocks + kBlocksTogether - 1) / kBlocksTogether;
+  for (size_t i = 0; i < parts; ++i) run_blocks(g, blocks * i / parts, blocks * (i + 1) / parts);
 }
 
 void gemm_pack_panel(const void* b, DType type, size_t b_k, size_t b_col, size_t k, size_t cols,

@@ -31,8 +31,9 @@ inline Vec vec_mul(Vec a, Vec b) { return _mm512_mul_ps(a, b); }
 inline Vec vec_fma(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
 // Any NaN becomes the canonical one.
 inline Vec vec_canonical(Vec v) {
-  const __mmask16 nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
-  return _mm512_mask_mov_ps(v, nan, _mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000)));
+  // A table of what to do with each kind of float: the constant for both NaNs, itself for others.
+  return _mm512_fixupimm_ps(_mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000)), v,
+                            _mm512_set1_epi32(0x11111100), 0);
 }
 
 #elif defined(SDX_ISA_avx2)

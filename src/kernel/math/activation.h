@@ -14,15 +14,15 @@ SDX_INLINE F relu(F x) {
 }
 
 // (0.5 x) (1 + erf(x / sqrt(2))). The quotient is x times the inverse of the root and one exactly
-// rounded correction; beyond 6, where the correction of infinity would be NaN, erf is 1, and where
-// it would underflow, erf adds nothing to 1.
+// rounded correction; where the correction would underflow, erf adds nothing to 1, and from 5.6 on,
+// where erf is 1, a smaller x does as well.
 template <class F>
 SDX_INLINE F gelu(F x) {
-  const F root(0x1.6a09e6p+0f), inverse(0x1.6a09e6p-1f);
-  const F magnitude = min_raw(abs(x), F(6.0f));
+  const F minus_root(-0x1.6a09e6p+0f), inverse(0x1.6a09e6p-1f);
+  const F magnitude = min_raw(abs(x), F(5.65f));
   const F near = magnitude * inverse;
-  const F quotient = fma(fma(negate(near), root, magnitude), inverse, near);
-  const F phi = F(1.0f) + with_sign(erf_of_magnitude(quotient), x);
+  const F quotient = fma(fma(near, minus_root, magnitude), inverse, near);
+  const F phi = F(1.0f) + with_sign(erf_up_to_4(quotient), x);
   return canonical((F(0.5f) * x) * phi);
 }
 // (0.5 x) (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), the cube as pow(x, 3) and the
@@ -42,6 +42,11 @@ SDX_INLINE F mish(F x) {
 template <class F>
 SDX_INLINE F swish(F x, F alpha) {
   return canonical(x * sigmoid(alpha * x));
+}
+// swish with a factor of 1.
+template <class F>
+SDX_INLINE F silu(F x) {
+  return canonical(x * sigmoid_of_number(x));
 }
 template <class F>
 SDX_INLINE F softsign(F x) {

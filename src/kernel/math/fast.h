@@ -134,9 +134,9 @@ struct SigmoidTable {
       -0x1.57dfd4p-10f, -0x1.36cbf6p-10f, 0x1.5837bp-12f,  0x1.1e69ep-10f};
 };
 
-// 1 / (1 + e^-x), for x > 0 as the difference from 1 of its value for -x.
+// 1 / (1 + e^-x), for x > 0 as the difference from 1 of its value for -x. NaN gives a number.
 template <class F>
-SDX_INLINE F sigmoid(F x) {
+SDX_INLINE F sigmoid_of_number(F x) {
   using T = SigmoidTable;
   const F z = max_raw(negative_magnitude(x), F(-104.0f));  // -104 for NaN, too
   const F magic(0x1.8p23f);
@@ -151,7 +151,11 @@ SDX_INLINE F sigmoid(F x) {
   F below = ldexp(fma(p, t, lookup(T::p0, at)), shifted - magic);
   const auto far = z < F(-10.0f);
   if (any(far)) below = select(far, sigmoid_far_below(z), below);
-  return select(is_nan(x), nan<F>(), select(x < F(0.0f), below, F(1.0f) - below));
+  return select(x < F(0.0f), below, F(1.0f) - below);
+}
+template <class F>
+SDX_INLINE F sigmoid(F x) {
+  return select(is_nan(x), nan<F>(), sigmoid_of_number(x));
 }
 
 // Below 0.6: x + x^3 p(x^2); above: 1 - 2 / (e^2|x| + 1).
@@ -223,11 +227,10 @@ struct ErfTable {
       -0x1.6ef4fep-12f, -0x1.a2f9fep-14f, -0x1.822834p-16f, -0x1.a77474p-18f};
 };
 
-// For a magnitude or NaN, which gives 1.
+// For m from 0 to 4.
 template <class F>
-SDX_INLINE F erf_of_magnitude(F magnitude) {
+SDX_INLINE F erf_up_to_4(F m) {
   using T = ErfTable;
-  const F m = min_raw(magnitude, F(4.0f));
   const auto interval = bits(fma(m, F(64.0f / 17.0f), F(0x1.8p23f)));
   const F t = m - lookup(T::point, interval);
   F p = fma(lookup(T::p5, interval), t, lookup(T::p4, interval));
@@ -235,14 +238,13 @@ SDX_INLINE F erf_of_magnitude(F magnitude) {
   p = fma(p, t, lookup(T::p2, interval));
   p = fma(p, t, lookup(T::p1, interval));
   p = fma(p, t, lookup(T::p0, interval));
-  using I = typename F::Int;
-  const auto low = (interval & I(12)) == I(0);  // the first four
+  const auto low = m < F(0x1.dcp-1f);  // the first four intervals
   return fma(select(low, m, t), p, select(low, m, lookup(T::start, interval)));
 }
 
 template <class F>
 SDX_INLINE F erf(F x) {
-  return select(is_nan(x), nan<F>(), with_sign(erf_of_magnitude(abs(x)), x));
+  return select(is_nan(x), nan<F>(), with_sign(erf_up_to_4(min_raw(abs(x), F(4.0f))), x));
 }
 
 }  // namespace sdx::lanes

@@ -35,6 +35,10 @@ class Program {
 
   size_t inputs() const { return inputs_; }
   const std::vector<Instruction>& code() const { return code_; }
+  // The only operation of a program that has one, of one operand; else null.
+  const Instruction* as_unary() const {
+    return steps_.size() == 1 && !steps_[0].binary ? &steps_[0] : nullptr;
+  }
   // Floats of scratch that run() needs.
   size_t scratch() const { return registers_ * kTile; }
 

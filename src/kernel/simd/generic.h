@@ -26,7 +26,11 @@ SDX_INLINE F nan() {
 // The one NaN for any NaN. Machines differ in the sign and payload of the NaNs they make.
 template <class F>
 SDX_INLINE F canonical(F a) {
-  return select(is_nan(a), nan<F>(), a);
+  if constexpr (requires { fix_nan(a); }) {
+    return fix_nan(a);
+  } else {
+    return select(is_nan(a), nan<F>(), a);
+  }
 }
 
 template <class F>

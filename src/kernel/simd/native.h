@@ -176,6 +176,12 @@ SDX_INLINE I32 to_i32(F32 a) { return __builtin_convertvector(a.v, RawI32); }
 #if defined(SDX_ISA_avx512)
 
 SDX_INLINE F32 fma(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a.v, b.v, c.v); }
+// One instruction by a table of what to do with each kind of float: the constant for quiet (0) and
+// signalling NaN (1), the value itself for the six others.
+SDX_INLINE F32 fix_nan(F32 a) {
+  const __m512 one_nan = _mm512_castsi512_ps(_mm512_set1_epi32(0x7fc00000));
+  return _mm512_fixupimm_ps(one_nan, a.v, _mm512_set1_epi32(0x11111100), 0);
+}
 SDX_INLINE F32 sqrt(F32 a) { return _mm512_sqrt_ps(a.v); }
 SDX_INLINE F64 sqrt(F64 a) { return _mm512_sqrt_pd(a.v); }
 // The second operand where either is NaN or both are zeros, as in a < b ? a : b.

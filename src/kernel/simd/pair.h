@@ -97,6 +97,7 @@ SDX_INLINE auto lookup(const float (&table)[16], Pair<I> index)
   SDX_INLINE auto f(Pair<T> a)->Pair<decltype(f(a.lo))> { \
     return {f(a.lo), f(a.hi)};                            \
   }
+SDX_PAIR_CONVERT(fix_nan)
 SDX_PAIR_CONVERT(bits)
 SDX_PAIR_CONVERT(from_bits)
 SDX_PAIR_CONVERT(to_f64)

@@ -11,12 +11,14 @@
 
 namespace sdx {
 
-// The kernels of one level. unary: y[i] = op(x[i], p, q). binary: y[i] = op(a[i * stride_a], b[i *
-// stride_b]), strides 0 or
-// 1. sum, sum_of_squares (each square rounded, then added) and max follow the 16-lane rule: lane j
-// takes elements i with i % 16 == j in order, starting from +0 or -infinity, then lanes fold by 8,
-// 4, 2, 1.
+// The kernels of one level. unary: y[i] = op(x[i], p, q); unary_rows: the same for rows of n
+// elements, ld apart. binary: y[i] = op(a[i * stride_a], b[i * stride_b]), strides 0 or 1. sum,
+// sum_of_squares (each square rounded, then added) and max follow the 16-lane rule: lane j takes
+// elements i with i % 16 == j in order, starting from +0 or -infinity, then lanes fold by 8, 4,
+// 2, 1.
 SDX_DECLARE_ISAS(void tile_unary(UnaryOp op, const float* x, float* y, size_t n, float p, float q);
+                 void tile_unary_rows(UnaryOp op, const float* x, float* y, size_t rows, size_t n,
+                                      size_t ld, float p, float q);
                  void tile_binary(BinaryOp op, const float* a, size_t stride_a, const float* b,
                                   size_t stride_b, float* y, size_t n);
                  void tile_from_f16(const uint16_t* x, float* y, size_t n);
@@ -31,6 +33,10 @@ namespace tile {
 
 inline void unary(UnaryOp op, const float* x, float* y, size_t n, float p = 0.0f, float q = 0.0f) {
   SDX_PICK(tile_unary, best_isa())(op, x, y, n, p, q);
+}
+inline void unary_rows(UnaryOp op, const float* x, float* y, size_t rows, size_t n, size_t ld,
+                       float p = 0.0f, float q = 0.0f) {
+  SDX_PICK(tile_unary_rows, best_isa())(op, x, y, rows, n, ld, p, q);
 }
 inline void binary(BinaryOp op, const float* a, size_t stride_a, const float* b, size_t stride_b,
                    float* y, size_t n) {

@@ -22,23 +22,71 @@ SDX_INLINE void store_block(float* p, F32x16 a, size_t count) {
   }
 }
 
+// Rows of n elements, `ld` apart.
+struct Rows {
+  const float* x;
+  float* y;
+  size_t rows, n, ld;
+};
+
+// Long chains of operations wait for their own results less when two vectors take turns; at levels
+// where a vector is several registers they do so anyway.
+constexpr bool takes_turns(UnaryOp op) {
+#if defined(SDX_ISA_avx512)
+  return op == UnaryOp::exp || op == UnaryOp::sigmoid || op == UnaryOp::tanh ||
+         op == UnaryOp::erf || op == UnaryOp::gelu || op == UnaryOp::swish;
+#else
+  return op != op;
+#endif
+}
+
+template <bool kTurns, class F>
+SDX_INLINE void map_rows(const Rows& r, F f) {
+  using Two = Pair<F32x16>;
+  for (size_t row = 0; row < r.rows; ++row) {
+    const float* x = r.x + row * r.ld;
+    float* y = r.y + row * r.ld;
+    size_t done = 0;
+    if constexpr (kTurns) {
+      for (; r.n - done >= 32; done += 32) f(Two::load(x + done)).store(y + done);
+    }
+    blocks(r.n - done, [=](size_t i, size_t count) {
+      store_block(y + done + i, f(load_block(x + done + i, count)), count);
+    });
+  }
+}
+
 template <UnaryOp op>
-__attribute__((noinline)) void unary_loop(const float* x, float* y, size_t n, float p, float q) {
-  blocks(n, [=](size_t i, size_t count) {
-    store_block(y + i, lanes::Unary<op>::apply(load_block(x + i, count), F32x16(p), F32x16(q)),
-                count);
-  });
+__attribute__((noinline)) void unary_rows(const Rows& r, float p, float q) {
+  map_rows<takes_turns(op)>(
+      r, [=](auto x) __attribute__((always_inline)) {
+        using F = decltype(x);
+        return lanes::Unary<op>::apply(x, F(p), F(q));
+      });
+}
+
+// With a factor of 1, as it mostly is, the product with it is no operation.
+template <>
+__attribute__((noinline)) void unary_rows<UnaryOp::swish>(const Rows& r, float p, float) {
+  constexpr bool kTurns = takes_turns(UnaryOp::swish);
+  if (p == 1.0f) {
+    map_rows<kTurns>(
+        r, [](auto x) __attribute__((always_inline)) { return lanes::silu(x); });
+  } else {
+    map_rows<kTurns>(
+        r, [p](auto x) __attribute__((always_inline)) { return lanes::swish(x, decltype(x)(p)); });
+  }
 }
 
 // By the machine's own conversions where it has them.
 template <>
-__attribute__((noinline)) void unary_loop<UnaryOp::round_to_f16>(const float* x, float* y, size_t n,
-                                                                 float, float) {
-  blocks(n, [=](size_t i, size_t count) {
-    uint16_t h[16];
-    store_f16_raw(h, load_block(x + i, count));
-    store_block(y + i, load_f16(h), count);
-  });
+__attribute__((noinline)) void unary_rows<UnaryOp::round_to_f16>(const Rows& r, float, float) {
+  map_rows<false>(
+      r, [](F32x16 x) __attribute__((always_inline)) {
+        uint16_t h[16];
+        store_f16_raw(h, x);
+        return load_f16(h);
+      });
 }
 
 template <BinaryOp op>
@@ -57,11 +105,16 @@ __attribute__((noinline)) void binary_loop(const float* a, size_t stride_a, cons
 
 #define SDX_UNARY(name, value) \
   case UnaryOp::name:          \
-    return unary_loop<UnaryOp::name>(x, y, n, p, q);
-void tile_unary(UnaryOp op, const float* x, float* y, size_t n, float p, float q) {
+    return unary_rows<UnaryOp::name>(r, p, q);
+void tile_unary_rows(UnaryOp op, const float* x, float* y, size_t rows, size_t n, size_t ld,
+                     float p, float q) {
+  const Rows r{x, y, rows, n, ld};
   switch (op) { SDX_UNARY_OPS(SDX_UNARY) }
 }
 #undef SDX_UNARY
+void tile_unary(UnaryOp op, const float* x, float* y, size_t n, float p, float q) {
+  tile_unary_rows(op, x, y, 1, n, n, p, q);
+}
 
 #define SDX_BINARY(name, value) \
   case BinaryOp::name:          \
