@@ -3,7 +3,7 @@
 namespace sdx::rewrite {
 
 std::span<const Rule> ordering_rules() {
-  static const Rule kRules[] = {turned_axes};
+  static const Rule kRules[] = {spelled_square, spelled_gelu, turned_axes};
   return kRules;
 }
 

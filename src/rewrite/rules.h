@@ -6,6 +6,8 @@
 namespace sdx::rewrite {
 
 // A first pass puts next to each other what belongs together.
+extern const Rule spelled_square;
+extern const Rule spelled_gelu;
 extern const Rule turned_axes;
 
 std::span<const Rule> ordering_rules();

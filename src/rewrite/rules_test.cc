@@ -357,6 +357,45 @@ TEST(ChannelsLast, a_convolution_adds_other_bytes_on_its_way) {
                  table);
 }
 
+TEST(SpelledOut, a_power_of_two_is_a_product) {
+  expect_rewrite(R"(graph "g" {
+      %x = input : f32[2,37]
+      %two = f32[] {2.0}
+      %1 = Pow.15 (%x, %two)
+      output "y" = %1
+    })",
+                 R"(graph "g" {
+      %x = input : f32[2,37]
+      %1 = Mul.14 (%x, %x)
+      output "y" = %1
+    })");
+}
+
+TEST(SpelledOut, gelu_by_tanh_is_one_operation) {
+  expect_rewrite(R"(graph "g" {
+      %x = input : f32[2,37]
+      %half = f32[] {0.5}
+      %three = f32[] {3.0}
+      %k = f32[] {0.044715}
+      %c = f32[] {0.7978845608}
+      %one = f32[] {1.0}
+      %1 = Mul.14 (%half, %x)
+      %2 = Pow.15 (%x, %three)
+      %3 = Mul.14 (%2, %k)
+      %4 = Add.14 (%x, %3)
+      %5 = Mul.14 (%4, %c)
+      %6 = Tanh.13 (%5)
+      %7 = Add.14 (%6, %one)
+      %8 = Mul.14 (%1, %7)
+      output "y" = %8
+    })",
+                 R"(graph "g" {
+      %x = input : f32[2,37]
+      %1 = Gelu.20 {approximate="tanh"} (%x)
+      output "y" = %1
+    })");
+}
+
 TEST(RmsNorm, powers_means_and_roots_become_one_normalisation) {
   const char* after = R"(graph "g" {
       %x = input : f32[2,3,37]
