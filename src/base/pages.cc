@@ -56,34 +56,16 @@ std::optional<MappedPlace> mapped_place(const void* begin, size_t bytes) {
   return MappedPlace{found->second.file, first - found->first};
 }
 
-namespace {
-
-// Advice for a range inside a mapping; private memory might lose its content by it.
-void advise(uintptr_t from, uintptr_t to, const void* begin, size_t bytes, int advice) {
+void release_pages(const void* begin, size_t bytes) {
+  static const auto kPage = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<uintptr_t>(begin);
+  const uintptr_t from = (first + kPage - 1) / kPage * kPage, to = (first + bytes) / kPage * kPage;
   if (from >= to) return;
   Mappings& all = mappings();
   const std::lock_guard lock(all.mutex);
-  if (all.find(reinterpret_cast<uintptr_t>(begin), bytes) == all.at.end()) return;
-  madvise(reinterpret_cast<void*>(from), to - from, advice);
-}
-
-uintptr_t page_size() {
-  static const auto kPage = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  return kPage;
-}
-
-}  // namespace
-
-void expect_pages(const void* begin, size_t bytes) {
-  const auto first = reinterpret_cast<uintptr_t>(begin);
-  advise(first / page_size() * page_size(), first + bytes, begin, bytes, MADV_WILLNEED);
-}
-
-void release_pages(const void* begin, size_t bytes) {
-  const auto first = reinterpret_cast<uintptr_t>(begin);
-  const uintptr_t page = page_size();
-  advise((first + page - 1) / page * page, (first + bytes) / page * page, begin, bytes,
-         MADV_DONTNEED);
+  // Only inside a mapping: private memory would lose its content.
+  if (all.find(first, bytes) == all.at.end()) return;
+  madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
 }
 
 }  // namespace sdx

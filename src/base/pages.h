@@ -28,9 +28,6 @@ struct MappedPlace {
 // Where the range lies, if it is part of a mapped file.
 std::optional<MappedPlace> mapped_place(const void* begin, size_t bytes);
 
-// The range will be read soon: the system starts to bring what is not in memory.
-void expect_pages(const void* begin, size_t bytes);
-
 // The range has been read and will hardly be read again (weights that were packed): its whole pages
 // leave this process's memory. Does nothing where the range is not part of a mapped file.
 void release_pages(const void* begin, size_t bytes);

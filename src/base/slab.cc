@@ -1,14 +1,8 @@
 #include "base/slab.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
-#include <new>
-
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 #include "base/tensor.h"
 
@@ -26,28 +20,23 @@ struct Slab {
   size_t left = 0;
 };
 
-std::shared_ptr<void> make_slab(size_t bytes) {
-  void* memory = std::aligned_alloc(kHugePage, bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-#if defined(MADV_HUGEPAGE)
-  // Only advice: without it the pages are small.
-  (void)::madvise(memory, bytes, MADV_HUGEPAGE);
-#endif
-  return {memory, std::free};
-}
+// How the memory asked for on this thread will be used.
+thread_local HugePages lasting_pages = HugePages::always;
 
 }  // namespace
 
 static std::shared_ptr<void> take_piece(size_t bytes) {
   static std::mutex mutex;
-  static Slab slab;
+  static Slab slabs[2];
+  const HugePages pages = lasting_pages;
+  Slab& slab = slabs[size_t(pages)];
   const std::lock_guard lock(mutex);
   std::shared_ptr<void> memory = slab.memory.lock();
   if (memory == nullptr || slab.left < bytes) {
     // A large piece gets a slab of its size.
     const size_t size = bytes > kSlab / 2 ? rounded(bytes, kHugePage) : kSlab;
     const size_t left = memory != nullptr ? slab.left : 0;
-    memory = make_slab(size);
+    memory = allocate_huge(size, pages);
     // The next pieces come from whichever slab has more room.
     if (left > size - bytes) return memory;
     slab = {memory, static_cast<char*>(memory.get()), size};
@@ -59,6 +48,9 @@ static std::shared_ptr<void> take_piece(size_t bytes) {
 }
 
 static thread_local LastingRecord* record = nullptr;
+
+LastingUse::LastingUse(HugePages pages) : before_(lasting_pages) { lasting_pages = pages; }
+LastingUse::~LastingUse() { lasting_pages = before_; }
 
 LastingRecord::LastingRecord() { record = this; }
 LastingRecord::~LastingRecord() { record = nullptr; }

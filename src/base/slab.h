@@ -4,12 +4,26 @@
 #include <cstddef>
 #include <memory>
 
+#include "base/huge.h"
+
 namespace sdx {
 
 // Aligned to kAlignment. Pieces lie side by side in slabs of huge pages where the system has them:
 // reading weights for one row of input waits for memory, and at every small page for the page table
 // too. A slab is freed with its last piece. Safe to call from several threads.
 std::shared_ptr<void> allocate_lasting(size_t bytes);
+
+// While it lives, its thread allocates in such pages; without one, always in huge ones.
+class LastingUse {
+ public:
+  explicit LastingUse(HugePages pages);
+  ~LastingUse();
+  LastingUse(const LastingUse&) = delete;
+  LastingUse& operator=(const LastingUse&) = delete;
+
+ private:
+  HugePages before_;
+};
 
 // While it lives, notes what its thread allocates; pieces then start as zeros, so that they may be
 // written to a file as a whole. One at a time per thread.

@@ -1,7 +1,6 @@
 #include "kernel/pool.h"
 
 #include <pthread.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "kernel/cpus.h"
 #include "kernel/isa_scope.h"
 
 namespace sdx {
@@ -25,12 +25,6 @@ inline void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #endif
-}
-
-int allowed_cpus() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
-  return std::max(1u, std::thread::hardware_concurrency());
 }
 
 // The index of the thread whose loop body is running here; -1 outside of loops.

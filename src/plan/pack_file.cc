@@ -6,7 +6,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/pages.h"
 #include "base/sha256.h"
 #include "base/tensor.h"
 
@@ -90,7 +89,6 @@ Result<std::shared_ptr<const PackFile>> PackFile::open(const std::string& path,
     file->by_content_.emplace(entry.by_content, &entry);
     if (!entry.by_place.empty()) file->by_place_.emplace(entry.by_place, &entry);
   }
-  expect_pages(all.data(), all.size());
   return std::shared_ptr<const PackFile>(std::move(file));
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/pages.h"
+#include "base/slab.h"
 #include "ops/list.h"
 #include "plan/memory.h"
 
@@ -15,12 +16,16 @@ bool concrete(const Fact& fact) {
   return !fact.present() || (fact.is_concrete() && fact.type != DType::undefined);
 }
 
-// The first kernel that fits. A late step chooses when it runs.
-void choose_kernel(Step& step, const typed::Graph& graph, const Options& options, Pool& pool,
-                   Packs* packs) {
-  const typed::Node& node = graph.node(step.node);
+Facts inputs_of(const typed::Node& node, const typed::Graph& graph) {
   Facts in;
   for (const typed::Outlet input : node.inputs) in.push_back(graph.fact(input));
+  return in;
+}
+
+// The first kernel that fits. A late step chooses when it runs.
+void choose_kernel(Step& step, const typed::Graph& graph, const Options& options) {
+  const typed::Node& node = graph.node(step.node);
+  const Facts in = inputs_of(node, graph);
   const bool known = std::all_of(in.begin(), in.end(), concrete) &&
                      std::all_of(node.outputs.begin(), node.outputs.end(), concrete);
   step.late = !known || node.op().whole_values;
@@ -35,19 +40,43 @@ void choose_kernel(Step& step, const typed::Graph& graph, const Options& options
     if (!kernel.fits(node.resolved.get(), call)) continue;
     step.kernel = &kernel;
     step.scratch_bytes = kernel.scratch(node.resolved.get(), call);
-    if (kernel.pack != nullptr) {
-      bool made = true;
-      const void* attrs = node.resolved.get();
-      step.packed = packs != nullptr ? packs->get(kernel, node.use, attrs, call, pool, made)
-                    : options.cache  ? options.cache->get(kernel, node.use, attrs, call, pool)
-                                     : kernel.pack(attrs, call, pool);
-      for (size_t i = 0; made && i < in.size(); ++i) {
-        if ((kernel.packs >> i) & 1u && in[i].value != nullptr)
-          release_pages(in[i].value->raw(), in[i].value->bytes());
-      }
-    }
     return;
   }
+}
+
+template <class Visit>
+void each_packed_constant(const Step& step, const Facts& in, Visit&& visit) {
+  for (size_t i = 0; i < in.size(); ++i) {
+    if ((step.kernel->packs >> i) & 1u && in[i].value != nullptr) visit(*in[i].value);
+  }
+}
+
+// Weights of which each element serves few products are read as fast as memory gives them, and the
+// page table must not stand in the way.
+HugePages pages_for(const Step& step, const typed::Node& node, const Facts& in, const Call& call) {
+  constexpr uint64_t kFew = 32;
+  if (node.op().multiply_adds == nullptr) return HugePages::always;
+  uint64_t elements = 0;
+  each_packed_constant(step, in, [&](const Tensor& tensor) { elements += tensor.count(); });
+  const uint64_t products = node.op().multiply_adds(node.resolved.get(), call);
+  return products / std::max<uint64_t>(1, elements) < kFew ? HugePages::always
+                                                           : HugePages::if_quick;
+}
+
+void pack(Step& step, const typed::Graph& graph, const Options& options, Pool& pool, Packs* packs) {
+  if (step.kernel == nullptr || step.kernel->pack == nullptr) return;
+  const typed::Node& node = graph.node(step.node);
+  const Facts in = inputs_of(node, graph);
+  const Call call{in, node.outputs, options.isa, options.threads};
+  const LastingUse use(pages_for(step, node, in, call));
+  const void* attrs = node.resolved.get();
+  bool made = true;
+  step.packed = packs != nullptr ? packs->get(*step.kernel, node.use, attrs, call, pool, made)
+                : options.cache  ? options.cache->get(*step.kernel, node.use, attrs, call, pool)
+                                 : step.kernel->pack(attrs, call, pool);
+  if (!made) return;
+  each_packed_constant(step, in,
+                       [](const Tensor& tensor) { release_pages(tensor.raw(), tensor.bytes()); });
 }
 
 // The order of execution: as the graph lists them, but a node that depends on constants alone runs
@@ -212,9 +241,12 @@ Result<Plan> make_plan(typed::Graph graph, const Options& options, Pool& pool, P
   for (const uint32_t id : order) {
     Step step;
     step.node = id;
-    choose_kernel(step, plan.graph, options, pool, packs);
+    choose_kernel(step, plan.graph, options);
     plan.steps.push_back(std::move(step));
-    if (options.progress) options.progress(plan.steps.size(), order.size());
+  }
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    pack(plan.steps[s], plan.graph, options, pool, packs);
+    if (options.progress) options.progress(s + 1, plan.steps.size());
   }
   if (options.fuse && !options.reference) fuse_programs(plan);
   place_wires(plan);

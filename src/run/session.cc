@@ -336,12 +336,12 @@ struct Clear {
 };
 
 // Kernels write every element; only the unused bits of a packed type's last byte need zeros.
-Tensor output_buffer(const Fact& fact) {
+Tensor output_buffer(const Fact& fact, OutputMemory& memory) {
   Dims dims = fact.dims();
   if (fact.type == DType::string || is_packed(fact.type)) return Tensor::make(fact.type, dims);
-  auto memory = allocate_aligned(bytes_for(fact.type, *element_count(dims)));
-  const void* raw = memory.get();
-  return Tensor::over(fact.type, std::move(dims), std::move(memory), raw);
+  auto taken = memory.take(bytes_for(fact.type, *element_count(dims)));
+  const void* raw = taken.get();
+  return Tensor::over(fact.type, std::move(dims), std::move(taken), raw);
 }
 
 }  // namespace
@@ -352,10 +352,11 @@ Result<std::vector<Value>> Session::run(std::span<const Value> inputs, const Run
   const plan::Plan& plan = planned_->plan;
   const auto& outputs = plan.graph.outputs();
   std::vector<Tensor> buffers(outputs.size());
+  output_memory_.start();
   for (size_t i = 0; i < buffers.size(); ++i) {
     const bool used = unused_.empty() || !unused_[i];
     if (used && plan.copied_outputs[i].kind == Place::Kind::none)
-      buffers[i] = output_buffer(plan.graph.fact(outputs[i].outlet));
+      buffers[i] = output_buffer(plan.graph.fact(outputs[i].outlet), output_memory_);
   }
   const Clear clear{has_late_ ? &late_ : nullptr};
   SDX_TRY(execute(inputs, buffers, options));

@@ -8,6 +8,7 @@
 #include "op/body_runner.h"
 #include "run/compiled.h"
 #include "run/options.h"
+#include "run/output_memory.h"
 
 namespace sdx::run {
 
@@ -60,6 +61,7 @@ class Session final : private BodyRunner {
   std::vector<Dims> planned_for_;  // shapes of the inputs
   std::shared_ptr<void> arena_;
   size_t arena_size_ = 0;
+  OutputMemory output_memory_;
   std::vector<View> views_;  // of all steps, inputs then outputs
   std::vector<Dims> dims_;   // that the views point to
   std::vector<Prepared> prepared_;

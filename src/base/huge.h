@@ -1,0 +1,21 @@
+// Large pieces of memory, in huge pages where the system has them and gives them quickly.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+namespace sdx {
+
+// Huge pages spare work at their first touch and in the page table. Not so in a virtual machine
+// that hands its free memory back: what is free as a whole is then provided by the host again,
+// small page by small page, which takes ten times as long as the pieces that the system still has
+// at hand.
+enum class HugePages {
+  always,    // memory that is read from end to end again and again, without reuse
+  if_quick,  // as long as the first touches take the usual time
+};
+
+// Of at least `bytes`, aligned to a huge page. Safe to call from several threads.
+std::shared_ptr<void> allocate_huge(size_t bytes, HugePages pages);
+
+}  // namespace sdx

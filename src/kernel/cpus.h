@@ -1,0 +1,18 @@
+// How many CPUs this process may use.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace sdx {
+
+// The least of what its affinity allows and of what its control groups allow, and at least 1.
+int allowed_cpus();
+
+// The CPU time per second that control groups allow, in CPUs: cpu.max of version 2,
+// cpu.cfs_quota_us of version 1, whichever group on the way up to the root allows least; none if
+// all are silent. `membership` is the content of /proc/self/cgroup, `root` is where the groups are
+// mounted.
+std::optional<double> cgroup_cpus(const std::string& membership, const std::string& root);
+
+}  // namespace sdx
