@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "ops/list.h"
+
 namespace sdx::plan {
 
 using typed::Graph;
@@ -104,13 +106,13 @@ struct Root {
   size_t bytes = 0;
   size_t first = 0;  // step that writes it
   size_t last = 0;   // last step that reads it; kNever: a graph output
+  std::vector<Outlet> wires = {};
 };
 
 class Placer {
  public:
-  explicit Placer(Plan& plan) : plan_(plan), graph_(plan.graph) {}
-
-  void run() {
+  // `joins`: what a Concat joins may be computed in its place inside of the result.
+  Placer(Plan& plan, bool joins) : plan_(plan), graph_(plan.graph), joins_(joins) {
     find_readers();
     wires_.resize(graph_.size());
     for (uint32_t id = 0; id < graph_.size(); ++id)
@@ -121,13 +123,26 @@ class Placer {
       if (graph_.node(id).kind == typed::Node::Kind::constant)
         fixed({id, 0}, Place::Kind::constant, id);
     }
+    for (size_t s = 0; s < plan_.steps.size(); ++s) is_view_.push_back(place_step(s));
+    place_outputs();
+    assign();
+  }
+
+  size_t arena_bytes() const { return arena_bytes_; }
+  bool joined_any() const { return joined_any_; }
+
+  // Writes it all down in the plan, from which the views' steps go.
+  void finish() {
+    plan_.arena_bytes = arena_bytes_;
+    plan_.live_bytes = most_live_bytes(blocks_);
     std::vector<Step> kept;
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
-      if (!place_step(s)) kept.push_back(std::move(plan_.steps[s]));
+      if (is_view_[s]) continue;
+      plan_.steps[s].scratch_offset = blocks_[scratch_[s]].offset;
+      kept.push_back(std::move(plan_.steps[s]));
     }
-    place_outputs();
-    assign(kept);
     plan_.steps = std::move(kept);
+    write_places();
   }
 
  private:
@@ -145,7 +160,6 @@ class Placer {
       last_read_[id].resize(graph_.node(id).outputs.size(), 0);
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       const Step& step = plan_.steps[s];
-      step_of_[step.node] = s;
       for (const Outlet input : graph_.node(step.node).inputs) {
         if (input.present()) last_read_[input.node][input.slot] = s;
       }
@@ -159,12 +173,17 @@ class Placer {
   }
   size_t last_read(Outlet outlet) const { return last_read_[outlet.node][outlet.slot]; }
 
-  void fixed(Outlet outlet, Place::Kind kind, uint32_t index) {
+  void own(Outlet outlet, Root root) {
     wire(outlet) = {roots_.size(), 0};
-    roots_.push_back({kind, index, bytes_of(graph_.fact(outlet)), 0, kNever});
+    root.wires = {outlet};
+    roots_.push_back(std::move(root));
+  }
+  void fixed(Outlet outlet, Place::Kind kind, uint32_t index) {
+    own(outlet, {kind, index, bytes_of(graph_.fact(outlet)), 0, kNever});
   }
   void share(Outlet outlet, size_t root, size_t offset) {
     wire(outlet) = {root, offset};
+    roots_[root].wires.push_back(outlet);
     roots_[root].last = std::max(roots_[root].last, last_read(outlet));
   }
 
@@ -173,19 +192,15 @@ class Placer {
     Step& step = plan_.steps[s];
     const typed::Node& node = graph_.node(step.node);
     if (step.late) {
-      for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) {
-        wire({step.node, slot}) = {roots_.size(), 0};
-        roots_.push_back({Place::Kind::late, 0, 0, s, kNever});
-      }
+      for (uint32_t slot = 0; slot < node.outputs.size(); ++slot)
+        own({step.node, slot}, {Place::Kind::late, 0, 0, s, kNever});
       return false;
     }
     if (step.fused) {
       // The product is written where the program's result goes, so that memory must not be an
       // operand's.
       const Outlet out{step.fused->node, 0};
-      wire(out) = {roots_.size(), 0};
-      roots_.push_back(
-          {Place::Kind::arena, 0, bytes_of(graph_.fact(out)), s, std::max(s, last_read(out))});
+      own(out, {Place::Kind::arena, 0, bytes_of(graph_.fact(out)), s, std::max(s, last_read(out))});
       return false;
     }
     if (is_view(step, node)) return true;
@@ -193,11 +208,41 @@ class Placer {
       const Outlet out{step.node, slot};
       if (!graph_.fact(out).present()) continue;
       if (slot == 0 && node.op().inplace && take_over_input(s, node)) continue;
-      wire(out) = {roots_.size(), 0};
-      roots_.push_back(
-          {Place::Kind::arena, 0, bytes_of(graph_.fact(out)), s, std::max(s, last_read(out))});
+      own(out, {Place::Kind::arena, 0, bytes_of(graph_.fact(out)), s, std::max(s, last_read(out))});
     }
+    if (joins_ && node.use.op == &ops::concat) join_inputs(node, {step.node, 0});
     return false;
+  }
+
+  // Concat along the first axis that is not 1: each input is a stretch of the result. One that owns
+  // its memory gets it there, with all wires that share it; there is nothing left to copy then.
+  void join_inputs(const typed::Node& node, Outlet out) {
+    const Dims dims = graph_.fact(out).dims();
+    const int64_t axis = node.use.i_or("axis", 1), rank = int64_t(dims.size());
+    const auto before = std::ptrdiff_t(axis < 0 ? axis + rank : axis);
+    if (std::any_of(dims.begin(), dims.begin() + before, [](int64_t size) { return size != 1; }))
+      return;
+    const size_t into = wire(out).root;
+    size_t offset = 0;
+    for (const Outlet input : node.inputs) {
+      const Wire from = wire(input);
+      const size_t bytes = bytes_of(graph_.fact(input)), at = offset;
+      offset += bytes;
+      Root& root = roots_[from.root];
+      if (root.kind != Place::Kind::arena || from.root == into || from.offset != 0 ||
+          root.bytes != bytes || bytes == 0 || at % kAlignment != 0) {
+        continue;
+      }
+      for (const Outlet one : root.wires) {
+        wire(one).root = into;
+        wire(one).offset += at;
+        roots_[into].wires.push_back(one);
+      }
+      roots_[into].first = std::min(roots_[into].first, root.first);
+      roots_[into].last = std::max(roots_[into].last, root.last);
+      root = {Place::Kind::none};
+      joined_any_ = true;
+    }
   }
 
   bool is_view(const Step& step, const typed::Node& node) {
@@ -255,7 +300,6 @@ class Placer {
   // A wire that owns its memory is computed straight into the caller's buffer; others are copied at
   // the end.
   void place_outputs() {
-    plan_.copied_outputs.resize(graph_.outputs().size());
     for (size_t i = 0; i < graph_.outputs().size(); ++i) {
       const Outlet outlet = graph_.outputs()[i].outlet;
       const Wire from = wire(outlet);
@@ -270,24 +314,24 @@ class Placer {
     }
   }
 
-  void assign(std::vector<Step>& steps) {
+  void assign() {
     const size_t end = plan_.steps.size();
-    std::vector<Block> blocks;
-    std::vector<size_t> block_of(roots_.size(), SIZE_MAX);
+    block_of_.resize(roots_.size(), SIZE_MAX);
     for (size_t r = 0; r < roots_.size(); ++r) {
       if (roots_[r].kind != Place::Kind::arena) continue;
-      block_of[r] = blocks.size();
-      blocks.push_back({aligned(roots_[r].bytes), roots_[r].first, std::min(roots_[r].last, end)});
+      block_of_[r] = blocks_.size();
+      blocks_.push_back({aligned(roots_[r].bytes), roots_[r].first, std::min(roots_[r].last, end)});
     }
-    const size_t scratch = blocks.size();
-    for (const Step& step : steps) {
-      const size_t s = step_of_[step.node];
-      blocks.push_back({aligned(step.scratch_bytes), s, s});
+    scratch_.resize(plan_.steps.size(), SIZE_MAX);
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      if (is_view_[s]) continue;
+      scratch_[s] = blocks_.size();
+      blocks_.push_back({aligned(plan_.steps[s].scratch_bytes), s, s});
     }
-    plan_.arena_bytes = assign_offsets(blocks);
-    plan_.live_bytes = most_live_bytes(blocks);
-    for (size_t i = 0; i < steps.size(); ++i) steps[i].scratch_offset = blocks[scratch + i].offset;
+    arena_bytes_ = assign_offsets(blocks_);
+  }
 
+  void write_places() {
     plan_.places.resize(graph_.size());
     for (uint32_t id = 0; id < graph_.size(); ++id) {
       for (uint32_t slot = 0; slot < wires_[id].size(); ++slot) {
@@ -295,11 +339,12 @@ class Placer {
         if (const Wire& w = wires_[id][slot]; w.root != SIZE_MAX) {
           const Root& root = roots_[w.root];
           place = {root.kind, root.index, w.offset};
-          if (root.kind == Place::Kind::arena) place.offset += blocks[block_of[w.root]].offset;
+          if (root.kind == Place::Kind::arena) place.offset += blocks_[block_of_[w.root]].offset;
         }
         plan_.places[id].push_back(place);
       }
     }
+    plan_.copied_outputs.resize(graph_.outputs().size());
     for (const size_t i : copied_) {
       const Outlet outlet = graph_.outputs()[i].outlet;
       plan_.copied_outputs[i] = plan_.places[outlet.node][outlet.slot];
@@ -308,15 +353,29 @@ class Placer {
 
   Plan& plan_;
   const Graph& graph_;
+  const bool joins_;
+  bool joined_any_ = false;
+  std::vector<bool> is_view_;  // by step
+  std::vector<Block> blocks_;
+  std::vector<size_t> block_of_;  // by root
+  std::vector<size_t> scratch_;   // by step: its block
+  size_t arena_bytes_ = 0;
   std::vector<Root> roots_;
   std::vector<std::vector<Wire>> wires_;
   std::vector<std::vector<size_t>> last_read_;
-  std::map<uint32_t, size_t> step_of_;
   std::vector<size_t> copied_;
 };
 
 }  // namespace
 
-void place_wires(Plan& plan) { Placer(plan).run(); }
+// A result that is there from its first part on may need more memory than its parts did.
+void place_wires(Plan& plan) {
+  Placer joined(plan, true);
+  if (joined.joined_any()) {
+    Placer apart(plan, false);
+    if (joined.arena_bytes() > apart.arena_bytes()) return apart.finish();
+  }
+  joined.finish();
+}
 
 }  // namespace sdx::plan

@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "typed/text.h"
+
 namespace sdx::plan {
 namespace {
 
@@ -54,6 +56,55 @@ TEST(Memory, no_blocks_need_no_memory) {
   std::vector<Block> none, empty{{0, 0, 3}};
   EXPECT_EQ(assign_offsets(none), 0u);
   EXPECT_EQ(assign_offsets(empty), 0u);
+}
+
+Plan planned(const char* text) {
+  auto graph = typed::parse(text);
+  EXPECT_TRUE(graph.ok());
+  Pool pool(1);
+  auto plan = make_plan(*std::move(graph), {}, pool);
+  EXPECT_TRUE(plan.ok());
+  return *std::move(plan);
+}
+
+TEST(Memory, what_is_joined_along_the_first_axis_is_computed_in_its_place) {
+  const Plan plan = planned(R"(graph "g" {
+      %x = input : f32[1,16,2]
+      %1 = Exp.13 (%x)
+      %2 = Neg.13 (%x)
+      %3 = Abs.13 (%2)
+      %4 = Concat.13 {axis=1} (%1, %x, %3)
+      %5 = Softmax.13 {axis=1} (%4)
+      output "y" = %5
+    })");
+  const auto place = [&](uint32_t node) { return plan.places[node][0]; };
+  EXPECT_EQ(place(1).kind, Place::Kind::arena);
+  EXPECT_EQ(place(1).offset, place(4).offset);
+  EXPECT_EQ(place(3).offset, place(4).offset + 256);
+  EXPECT_EQ(place(2).offset, place(3).offset);  // taken over by Abs
+}
+
+TEST(Memory, parts_that_lie_apart_in_the_result_or_are_not_aligned_are_copied) {
+  const Plan plan = planned(R"(graph "g" {
+      %x = input : f32[2,16]
+      %1 = Exp.13 (%x)
+      %2 = Concat.13 {axis=1} (%1, %x)
+      %3 = Softmax.13 {axis=1} (%2)
+      output "y" = %3
+      %z = input : f32[3]
+      %4 = Exp.13 (%z)
+      %5 = Concat.13 {axis=0} (%z, %4)
+      %6 = Softmax.13 {axis=0} (%5)
+      output "w" = %6
+    })");
+  for (uint32_t id = 0; id < plan.graph.size(); ++id) {
+    const typed::Node& node = plan.graph.node(id);
+    if (node.kind != typed::Node::Kind::op || node.op().name != "Exp") continue;
+    const auto joined = plan.graph.successors()[id][0][0];
+    const size_t at = plan.places[id][0].offset, into = plan.places[joined][0].offset;
+    const size_t bytes = bytes_for(DType::f32, size_t(node.outputs[0].dims()[0]));
+    EXPECT_TRUE(at + bytes <= into || into + 2 * bytes <= at) << at << " in " << into;
+  }
 }
 
 }  // namespace

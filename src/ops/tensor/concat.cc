@@ -19,6 +19,12 @@ constexpr Version kHistory[] = {
 
 Result<Concat> read(const Node& node, const Facts&) { return Concat{node.i_or("axis", 1)}; }
 
+// Whether the elements of x already lie in y, from element `start` on: the planner saw to it.
+bool is_there(const View& x, const View& y, size_t start) {
+  return x.type != DType::string && bits(x.type) >= 8 &&
+         x.data<std::byte>() == y.data<std::byte>() + start * (bits(x.type) / 8);
+}
+
 Status reference(const Concat& a, Args& args) {
   const View& y = args.out();
   SDX_ASSIGN(const size_t axis, resolve_axis(a.axis, y.rank()));
@@ -26,6 +32,10 @@ Status reference(const Concat& a, Args& args) {
   int64_t start = 0;
   for (const View& x : args.ins) {
     const int64_t row = x.dims[axis] * int64_t(whole.inner);
+    if (whole.outer == 1 && is_there(x, y, size_t(start))) {
+      start += row;
+      continue;
+    }
     Loops loops;
     loops.add(int64_t(whole.outer), row, int64_t(whole.size * whole.inner));
     loops.add(row, 1, 1);
