@@ -52,34 +52,6 @@ void stage_row(const ConvLastArgs& c, const uint8_t* image, size_t row, uint8_t*
   std::memset(out + (before + inside) * pixel, c.x_zero, (columns - before - inside) * pixel);
 }
 
-// The weights of one output channel, [channels][taps], to its lane of a panel: four bytes at a
-// time, `width` such groups apart.
-void pack_channel(const ConvLastShape& s, const uint8_t* w, uint8_t flip, size_t width, int8_t* to,
-                  int32_t* sum) {
-  const size_t taps = s.kernel[0] * s.kernel[1], joined = s.kernel[1] / runs_x(s);
-  constexpr size_t kPiece = 64;  // channels, a multiple of 4
-  int32_t total = 0;
-  for (size_t first = 0; first < s.channels; first += kPiece) {
-    const size_t channels = std::min(kPiece, s.channels - first);
-    const uint8_t* from = w + first * taps;
-    for (size_t tap = 0; tap < taps; ++tap) {
-      int8_t piece[kPiece];
-      for (size_t c = 0; c < channels; ++c) piece[c] = int8_t(from[c * taps + tap] ^ flip);
-      for (size_t c = 0; c < channels; ++c) total += piece[c];
-      const size_t at = tap % joined * s.channels + first;  // in its run
-      int8_t* run = to + tap / joined * run_quads(s) * width * 4;
-      if (s.channels % 4 == 0) {
-        int8_t* out = run + at * width;
-        for (size_t c = 0; c < channels; c += 4, out += width * 4) std::memcpy(out, piece + c, 4);
-      } else {
-        for (size_t c = 0; c < channels; ++c)
-          run[(at + c) / 4 * 4 * width + (at + c) % 4] = piece[c];
-      }
-    }
-  }
-  *sum = total;
-}
-
 // A ratio of at most a half leaves no sum beyond what rounding to an int32 can give.
 bool is_tame(const ConvLastArgs& c) {
   return std::all_of(c.ratio, c.ratio + c.shape.out_channels,
@@ -119,20 +91,26 @@ void conv_last_pack(const ConvLastShape& s, const void* w, bool w_signed, void* 
   auto* sums = static_cast<int32_t*>(packed);
   auto* panels = static_cast<int8_t*>(packed) + sums_bytes(s);
   const auto* bytes = static_cast<const uint8_t*>(w);
-  const uint8_t flip = w_signed ? 0 : 0x80;
-  const size_t taps = s.kernel[0] * s.kernel[1];
+  const auto pack = SDX_PICK(conv_last_pack_panel, best_isa());
   pool.parallel(panels_of(s), 1, [&](size_t begin, size_t end, int) {
     for (size_t panel = begin; panel < end; ++panel) {
       const size_t first = panel * kLastPanel;
-      const size_t count = std::min(kLastPanel, s.out_channels - first), width = width_of(count);
-      int32_t* sum = sums + first;
-      std::memset(sum, 0, kLastPanel * sizeof(int32_t));
-      int8_t* to = panels + first * reduction_bytes(s);
-      std::memset(to, 0, kLastPanel * reduction_bytes(s));
-      for (size_t lane = 0; lane < count; ++lane) {
-        pack_channel(s, bytes + (first + lane) * s.channels * taps, flip, width, to + 4 * lane,
-                     sum + lane);
-      }
+      ConvLastPack p{};
+      p.count = std::min(kLastPanel, s.out_channels - first);
+      p.channels = s.channels;
+      p.taps = s.kernel[0] * s.kernel[1];
+      p.w = bytes + first * p.channels * p.taps;
+      p.flip = w_signed ? 0 : 0x80;
+      p.runs = s.kernel[0] * runs_x(s);
+      p.joined = s.kernel[1] / runs_x(s);
+      p.quads = run_quads(s);
+      p.width = width_of(p.count);
+      p.to = panels + first * reduction_bytes(s);
+      p.sum = sums + first;
+      std::memset(p.sum, 0, kLastPanel * sizeof(int32_t));
+      const size_t used = p.width * reduction_bytes(s);
+      std::memset(p.to + used, 0, kLastPanel * reduction_bytes(s) - used);
+      pack(p);
     }
   });
 }

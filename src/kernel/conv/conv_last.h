@@ -50,6 +50,18 @@ void conv_last_pack(const ConvLastShape&, const void* w, bool w_signed, void* pa
 // Weights lie in panels of this many output channels.
 inline constexpr size_t kLastPanel = 64;
 
+// A panel of weights, and for each channel their sum.
+struct ConvLastPack {
+  const uint8_t* w;  // [count][channels][taps]
+  size_t count, channels, taps;
+  uint8_t flip;                // makes signed bytes of them
+  size_t runs, joined, quads;  // runs of `joined` taps, each filled up to whole quads
+  size_t width;                // `count`, up to a multiple of 16
+  int8_t* to;                  // [run][quad][channel of width][4]
+  int32_t* sum;                // [width]
+};
+SDX_DECLARE_ISAS(void conv_last_pack_panel(const ConvLastPack&);)
+
 // The sum of y and other bytes, in steps of the result: y is near (y' - zero) * a + other * b + c,
 // where y' are the convolution's own bytes, and `unsure` of a step is how much more than that it
 // may be. Where another integer is within reach, the sum is made step by step.
