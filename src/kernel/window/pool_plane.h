@@ -25,8 +25,12 @@ struct PoolShape {
   size_t phase_size() const {
     return (out[2] + 15) / 16 * 16 + (kernel[2] - 1) * dilation[2] / stride[2] + 1;
   }
-  size_t row_size() const { return phase_size() * stride[2]; }
-  size_t staged_size() const { return in[0] * in[1] * row_size(); }
+  size_t row_size() const { return reads_in_place() ? in[2] : phase_size() * stride[2]; }
+  size_t staged_size() const { return reads_in_place() ? 0 : in[0] * in[1] * row_size(); }
+  // Nothing happens along the width, which is whole vectors: channels that come last.
+  bool reads_in_place() const {
+    return kernel[2] == 1 && stride[2] == 1 && pad[2] == 0 && in[2] == out[2] && in[2] % 16 == 0;
+  }
 };
 
 // `staged`: room for shape.staged_size() floats, aligned to 64. counts: one per output.

@@ -79,6 +79,17 @@ SDX_INLINE I32x16 load_keys(const float* p) { return bits(load(p)); }
 
 void max_pool_plane(const PoolShape& s, const float* x, float* y, float* staged) {
   const float none = -__builtin_inff();
+  if (s.reads_in_place()) {
+    each_block(s, [&](size_t z, size_t row, size_t first, size_t at, size_t) {
+      const I32x16 best =
+          window(s, x, z, row, first, key_of(F32x16(none)), [](I32x16 acc, const float* p) {
+            const I32x16 key = key_of(load(p));
+            return select(key > acc, key, acc);
+          });
+      store(y + at, float_of(best));
+    });
+    return;
+  }
   stage(s, x, none, staged);
   // The last block of a plane may be shorter than a vector; what lies behind it is not touched.
   const size_t size = s.staged_size();
@@ -98,9 +109,12 @@ void max_pool_plane(const PoolShape& s, const float* x, float* y, float* staged)
 
 void average_pool_plane(const PoolShape& s, const float* x, const float* counts, float* y,
                         float* staged) {
-  stage(s, x, 0.0f, staged);
+  if (!s.reads_in_place()) {
+    stage(s, x, 0.0f, staged);
+    x = staged;
+  }
   each_block(s, [&](size_t z, size_t row, size_t first, size_t at, size_t count) {
-    const F32x16 sum = window(s, staged, z, row, first, F32x16(0.0f),
+    const F32x16 sum = window(s, x, z, row, first, F32x16(0.0f),
                               [](F32x16 acc, const float* p) { return acc + load(p); });
     store_n(y + at, lanes::canonical(sum / load_n(counts + at, count, 1.0f)), count);
   });

@@ -51,6 +51,16 @@ Result<Facts> infer(const ConvLast& a, const Facts& in) {
   const Fact x = whole_first(in);
   SDX_TRY(check_conv_shapes(a.window, Facts{x, in[1]}, Dim(a.group), 1));
   SDX_TRY(check_conv_bias(in, 2, in[1].dim(0)));
+  if (const Dim& channels = in[1].dim(0); channels.is_const() && channels.value() % a.group != 0) {
+    return fail("SDX-T0323", "{} output channels do not divide into {} groups", channels.text(),
+                a.group);
+  }
+  for (size_t i = kFirstPart; i < in.size(); ++i) {
+    for (size_t axis = 0; axis < 3; ++axis) {
+      if (!(in[i].dim(axis) == in[0].dim(axis)))
+        return fail("SDX-T0323", "{} and {} are no parts of one image", in[0].text(), in[i].text());
+    }
+  }
   Shape shape{x.dim(0), Dim::unknown(), Dim::unknown(), in[1].dim(0)};
   for (size_t i = 0; i < 2; ++i) {
     SDX_ASSIGN(shape[i + 1], output_size(a.window, i, x.dim(i + 2), in[1].dim(i + 2)));
