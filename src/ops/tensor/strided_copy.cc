@@ -199,6 +199,33 @@ void copy_transposed(std::span<const Loops::Loop> loops, size_t j, const T* from
   });
 }
 
+// Two to four planes become the channels of pixels.
+template <size_t kPlanes, class T>
+void interleave(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* pool) {
+  const int64_t plane = loops.back().from;
+  const size_t pixels = loops[loops.size() - 2].n;
+  const auto outer = loops.first(loops.size() - 2);
+  const auto some = [plane](const T* __restrict x, T* __restrict y, size_t n) {
+    const T* at[kPlanes];
+    for (size_t c = 0; c < kPlanes; ++c) at[c] = x + int64_t(c) * plane;
+    for (size_t i = 0; i < n; ++i, y += kPlanes) {
+      T pixel[kPlanes];
+      for (size_t c = 0; c < kPlanes; ++c) pixel[c] = at[c][i];
+      for (size_t c = 0; c < kPlanes; ++c) y[c] = pixel[c];
+    }
+  };
+  if (outer.empty()) {
+    share(pool, pixels, kPlanes * sizeof(T), [&](size_t begin, size_t end, int) {
+      some(from + begin, to + kPlanes * begin, end - begin);
+    });
+    return;
+  }
+  share(pool, iterations(outer), pixels * kPlanes * sizeof(T), [&](size_t begin, size_t end, int) {
+    Odometer at(outer, begin);
+    for (size_t i = begin; i < end; ++i, at.next()) some(from + at.from, to + at.to, pixels);
+  });
+}
+
 template <class T>
 void copy_any(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* pool) {
   const Loops::Loop inner = loops.back();
@@ -238,6 +265,12 @@ void copy(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* pool) 
     }
   }
   if (inner.n >= 8 || loops.size() == 1) return copy_any(loops, from, to, pool);
+  const Loops::Loop& next = loops[loops.size() - 2];
+  if (inner.to == 1 && inner.n <= 4 && next.from == 1 && next.to == int64_t(inner.n)) {
+    if (inner.n == 2) return interleave<2>(loops, from, to, pool);
+    if (inner.n == 3) return interleave<3>(loops, from, to, pool);
+    return interleave<4>(loops, from, to, pool);
+  }
   // A short innermost loop costs more in stepping than in moving: the tightest long one goes inside
   // instead.
   size_t best = loops.size() - 1;

@@ -87,6 +87,30 @@ TEST(StridedCopy, a_large_transposition_is_shared_by_threads) {
   }
 }
 
+TEST(StridedCopy, planes_become_channels) {
+  Pool pool(2);
+  for (const size_t planes : {2, 3, 4, 5}) {
+    const size_t pixels = 40009;
+    const auto n = int64_t(planes), m = int64_t(pixels);
+    const Tensor x = counted(DType::u8, {2, n, m});
+    Tensor y = Tensor::make(DType::u8, {2, m, n});
+    for (const int64_t batch : {1, 2}) {
+      Loops loops;
+      loops.add(batch, n * m, n * m);
+      loops.add(m, 1, n);
+      loops.add(n, m, 1);
+      strided_copy(loops, DType::u8, x.raw(), 0, y.raw(), 0, &pool);
+      for (size_t b = 0; b < size_t(batch); ++b) {
+        for (size_t i = 0; i < pixels; ++i) {
+          for (size_t c = 0; c < planes; ++c)
+            ASSERT_TRUE(
+                same_element(y, (b * pixels + i) * planes + c, x, (b * planes + c) * pixels + i));
+        }
+      }
+    }
+  }
+}
+
 TEST(StridedCopy, walks_backwards_and_repeats) {
   const Tensor x = counted(DType::i16, {4});
   Tensor y = Tensor::make(DType::i16, {2, 4});
