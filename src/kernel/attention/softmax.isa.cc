@@ -42,34 +42,72 @@ SDX_INLINE float greatest(F32x16 a) {
 #endif
 }
 
-// The greatest element of a row that is not NaN, after the mask. Behind its end a row becomes
-// -infinity, up to a whole vector. A NaN needs no care: its power makes the sum NaN.
+SDX_INLINE float smallest(F32x16 a) {
+#if defined(SDX_ISA_avx512)
+  return _mm512_reduce_min_ps(a.v);
+#else
+  return tree(a, [](float x, float y) { return x < y ? x : y; });
+#endif
+}
+
+struct Range {
+  float most, least;  // of the elements that are not NaN
+};
+
+// Several vectors at once, so that none waits for the one before.
+struct Extremes {
+  static constexpr size_t kVectors = 4;
+  F32x16 most[kVectors], least[kVectors];
+  Extremes() {
+    for (F32x16& x : most) x = F32x16(kMinusInfinity);
+    for (F32x16& x : least) x = F32x16(-kMinusInfinity);
+  }
+  SDX_INLINE void take(size_t i, F32x16 x) { take(i, x, x); }
+  SDX_INLINE void take(size_t i, F32x16 high, F32x16 low) {
+    most[i] = max_raw(high, most[i]);
+    least[i] = min_raw(low, least[i]);
+  }
+  SDX_INLINE Range range() const {
+    const F32x16 high = max_raw(max_raw(most[0], most[1]), max_raw(most[2], most[3]));
+    const F32x16 low = min_raw(min_raw(least[0], least[1]), min_raw(least[2], least[3]));
+    return {greatest(high), smallest(low)};
+  }
+};
+
+// The range of a row after the mask. Behind its end a row becomes -infinity, up to a whole vector.
+// A NaN needs no care: its power makes the sum NaN.
 template <class Kept>
-SDX_INLINE float enter(const SoftmaxRows& s, size_t row) {
+SDX_INLINE Range enter(const SoftmaxRows& s, size_t row) {
   float* x = s.x + row * s.ld;
-  const size_t whole = s.n / 16 * 16;
-  if (whole < s.n) {
-    store(x + whole, load_n(x + whole, s.n - whole, kMinusInfinity));
-  }
-  F32x16 most(kMinusInfinity);
-  if (s.mask != nullptr) {
-    const auto* mask = static_cast<const typename Kept::Element*>(s.mask) + row * s.mask_row;
-    for (size_t i = 0; i < s.n; i += 16) {
-      const F32x16 sum =
-          Kept::round(Kept::round(load(x + i)) + mask_at<Kept>(mask, s.mask_col, i, s.n));
-      store(x + i, sum);
-      most = max_raw(sum, most);
+  Extremes seen;
+  const size_t whole = s.n / 16 * 16, rest = s.n - whole;
+  const auto* mask = s.mask == nullptr
+                         ? nullptr
+                         : static_cast<const typename Kept::Element*>(s.mask) + row * s.mask_row;
+  const auto entered = [&](F32x16 score, size_t i) __attribute__((always_inline)) {
+    score = Kept::round(score);
+    return mask == nullptr ? score : Kept::round(score + mask_at<Kept>(mask, s.mask_col, i, s.n));
+  };
+  size_t i = 0;
+  if (mask == nullptr && !s.halves) {
+    for (; i + 16 * Extremes::kVectors <= whole; i += 16 * Extremes::kVectors) {
+      for (size_t v = 0; v < Extremes::kVectors; ++v) seen.take(v, load(x + i + 16 * v));
     }
-  } else if (s.halves) {
-    for (size_t i = 0; i < s.n; i += 16) {
-      const F32x16 half = Kept::round(load(x + i));
-      store(x + i, half);
-      most = max_raw(half, most);
-    }
+    for (; i < whole; i += 16) seen.take(0, load(x + i));
   } else {
-    for (size_t i = 0; i < s.n; i += 16) most = max_raw(load(x + i), most);
+    for (; i < whole; i += 16) {
+      const F32x16 score = entered(load(x + i), i);
+      store(x + i, score);
+      seen.take(i / 16 % Extremes::kVectors, score);
+    }
   }
-  return greatest(most);
+  if (rest != 0) {
+    float ends[16];
+    store(ends, entered(load_n(x + i, rest), i));
+    store(x + i, load_n(ends, rest, kMinusInfinity));
+    seen.take(0, load_n(ends, rest, kMinusInfinity), load_n(ends, rest, -kMinusInfinity));
+  }
+  return seen.range();
 }
 
 // e^x for x <= 0, with the bits of lanes::exp; some NaN for NaN (max_raw gives its second operand
@@ -83,19 +121,22 @@ SDX_INLINE F power(F x) {
 // Powers below this one are divided by an instruction.
 constexpr float kSmall = 0x1p-77f;
 
+// The power of this is not below it.
+constexpr float kNotSmall = -53.0f;
+
 struct Sum {
   float total;
   bool small;  // a power lies between 0 and kSmall
 };
 
-template <class Kept>
+template <class Kept, bool kCheck>
 SDX_INLINE Sum powers(const SoftmaxRows& s, size_t row, float most) {
   float* x = s.x + row * s.ld;
   F32x16 total(0.0f);
   M16 small = F32x16(0.0f) != F32x16(0.0f);
   const auto add = [&](float* to, F32x16 e) __attribute__((always_inline)) {
     total = total + e;
-    small = small | ((e < F32x16(kSmall)) & (e > F32x16(0.0f)));
+    if constexpr (kCheck) small = small | ((e < F32x16(kSmall)) & (e > F32x16(0.0f)));
     store(to, e);
   };
   // Two vectors take turns in the long chain of a power.
@@ -153,11 +194,14 @@ void all_rows(const SoftmaxRows& s) {
   constexpr size_t kTogether = 4;
   for (size_t first = 0; first < s.rows; first += kTogether) {
     const size_t end = s.rows - first < kTogether ? s.rows : first + kTogether;
-    float most[kTogether];
+    Range range[kTogether];
     Sum sums[kTogether];
-    for (size_t row = first; row < end; ++row) most[row - first] = enter<Kept>(s, row);
-    for (size_t row = first; row < end; ++row)
-      sums[row - first] = powers<Kept>(s, row, most[row - first]);
+    for (size_t row = first; row < end; ++row) range[row - first] = enter<Kept>(s, row);
+    for (size_t row = first; row < end; ++row) {
+      const auto [most, least] = range[row - first];
+      sums[row - first] = least - most >= kNotSmall ? powers<Kept, false>(s, row, most)
+                                                    : powers<Kept, true>(s, row, most);
+    }
     for (size_t row = first; row < end; ++row) divide<Kept>(s, row, sums[row - first]);
   }
 }
