@@ -50,6 +50,11 @@ void run_tile(const Tile& t) {
   };
   each([&](auto r, auto p, auto v)
            __attribute__((always_inline)) { acc[r.value][p.value][v.value] = vec_zero(); });
+  if (t.other != nullptr) {  // comes while the chains run
+    each([&](auto r, auto p, auto v) __attribute__((always_inline)) {
+      __builtin_prefetch(t.other + place(g, r.value, p.value, v.value));
+    });
+  }
   const float* w = t.w;
   const size_t w_step = t.w_step, c_step = g.c_step, x_row = g.x_row;
   const float* block = t.x;
