@@ -5,6 +5,10 @@
 #include <cstdint>
 #include <cstring>
 
+#if defined(SDX_ISA_avx512)
+#include <immintrin.h>
+#endif
+
 #include "base/dtype.h"
 #include "kernel/simd/f32x16.h"
 
@@ -58,9 +62,9 @@ inline Quad quad_load(const float* p) {
   return q;
 }
 
-// out[k * step + row] = in[row * stride + k].
-inline void pack_transposed(const float* in, size_t stride, size_t rows, size_t k, float* out,
-                            size_t step) {
+// out[k * step + row] = in[row * stride + k], four by four.
+inline void pack_quads(const float* in, size_t stride, size_t rows, size_t k, float* out,
+                       size_t step) {
   size_t r = 0;
   for (; r + 4 <= rows; r += 4) {
     const float* p = in + r * stride;
@@ -86,6 +90,57 @@ inline void pack_transposed(const float* in, size_t stride, size_t rows, size_t 
   for (; r < rows; ++r) {
     for (size_t i = 0; i < k; ++i) out[i * step + r] = in[r * stride + i];
   }
+}
+
+#if defined(SDX_ISA_avx512)
+// The same of sixteen rows and sixteen k: pairs, then fours within each quarter of a vector, then
+// the quarters change places.
+inline void transpose_16(const float* in, size_t stride, float* out, size_t step) {
+  __m512 r[16], t[16];
+  for (int i = 0; i < 16; ++i) r[i] = _mm512_loadu_ps(in + size_t(i) * stride);
+  for (int i = 0; i < 16; i += 2) {
+    t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
+    t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
+  }
+  const auto low = [](__m512 a, __m512 b) {
+    return _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+  };
+  const auto high = [](__m512 a, __m512 b) {
+    return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(a), _mm512_castps_pd(b)));
+  };
+  for (int i = 0; i < 16; i += 4) {
+    r[i] = low(t[i], t[i + 2]);
+    r[i + 1] = high(t[i], t[i + 2]);
+    r[i + 2] = low(t[i + 1], t[i + 3]);
+    r[i + 3] = high(t[i + 1], t[i + 3]);
+  }
+  for (int j = 0; j < 4; ++j) {
+    const __m512 even = _mm512_shuffle_f32x4(r[j], r[4 + j], 0x88),
+                 even_2 = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0x88);
+    const __m512 odd = _mm512_shuffle_f32x4(r[j], r[4 + j], 0xdd),
+                 odd_2 = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0xdd);
+    float* o = out + size_t(j) * step;
+    _mm512_storeu_ps(o, _mm512_shuffle_f32x4(even, even_2, 0x88));
+    _mm512_storeu_ps(o + 4 * step, _mm512_shuffle_f32x4(odd, odd_2, 0x88));
+    _mm512_storeu_ps(o + 8 * step, _mm512_shuffle_f32x4(even, even_2, 0xdd));
+    _mm512_storeu_ps(o + 12 * step, _mm512_shuffle_f32x4(odd, odd_2, 0xdd));
+  }
+}
+#endif
+
+// out[k * step + row] = in[row * stride + k].
+inline void pack_transposed(const float* in, size_t stride, size_t rows, size_t k, float* out,
+                            size_t step) {
+  size_t r = 0;
+#if defined(SDX_ISA_avx512)
+  for (; r + 16 <= rows; r += 16) {
+    size_t i = 0;
+    for (; i + 16 <= k; i += 16)
+      transpose_16(in + r * stride + i, stride, out + i * step + r, step);
+    pack_quads(in + r * stride + i, stride, 16, k - i, out + i * step + r, step);
+  }
+#endif
+  pack_quads(in + r * stride, stride, rows - r, k, out + r, step);
 }
 
 // 16-bit rows are widened this many elements at a time, then transposed: both fit the first cache.
