@@ -6,9 +6,7 @@
 #include <string>
 
 #include "base/elem.h"
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
+#include "kernel/turn/turn.h"
 
 namespace sdx {
 
@@ -100,101 +98,49 @@ void copy_runs(std::span<const Loops::Loop> outer, size_t run, const T* from, T*
   });
 }
 
-// to[r * to_row + c] = from[r + c * from_column] for an R x C tile.
-template <class T>
-void transpose_tile(const T* from, int64_t from_column, T* to, int64_t to_row, size_t rows,
-                    size_t columns) {
-  for (size_t r = 0; r < rows; ++r) {
-    for (size_t c = 0; c < columns; ++c)
-      to[int64_t(r) * to_row + int64_t(c)] = from[int64_t(c) * from_column + int64_t(r)];
-  }
-}
-
-#if defined(__SSE2__)
-void transpose_4x4(const uint32_t* from, int64_t from_column, uint32_t* to, int64_t to_row) {
-  __m128 a = _mm_loadu_ps(reinterpret_cast<const float*>(from));
-  __m128 b = _mm_loadu_ps(reinterpret_cast<const float*>(from + from_column));
-  __m128 c = _mm_loadu_ps(reinterpret_cast<const float*>(from + 2 * from_column));
-  __m128 d = _mm_loadu_ps(reinterpret_cast<const float*>(from + 3 * from_column));
-  _MM_TRANSPOSE4_PS(a, b, c, d);
-  _mm_storeu_ps(reinterpret_cast<float*>(to), a);
-  _mm_storeu_ps(reinterpret_cast<float*>(to + to_row), b);
-  _mm_storeu_ps(reinterpret_cast<float*>(to + 2 * to_row), c);
-  _mm_storeu_ps(reinterpret_cast<float*>(to + 3 * to_row), d);
-}
-
-void transpose_tile(const uint32_t* from, int64_t from_column, uint32_t* to, int64_t to_row,
-                    size_t rows, size_t columns) {
-  const size_t whole_rows = rows & ~size_t{3}, whole_columns = columns & ~size_t{3};
-  for (size_t r = 0; r < whole_rows; r += 4) {
-    for (size_t c = 0; c < whole_columns; c += 4) {
-      transpose_4x4(from + int64_t(c) * from_column + int64_t(r), from_column,
-                    to + int64_t(r) * to_row + int64_t(c), to_row);
-    }
-  }
-  transpose_tile<uint32_t>(from + int64_t(whole_columns) * from_column, from_column,
-                           to + whole_columns, to_row, whole_rows, columns - whole_columns);
-  transpose_tile<uint32_t>(from + whole_rows, from_column, to + int64_t(whole_rows) * to_row,
-                           to_row, rows - whole_rows, columns);
-}
-
-// Four times, the first eight rows are dealt between the last eight: that turns a square of 16.
-void transpose_16x16(const uint8_t* from, int64_t from_column, uint8_t* to, int64_t to_row) {
-  __m128i a[16], b[16];
-  for (int i = 0; i < 16; ++i)
-    a[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i * from_column));
-  const auto deal = [](const __m128i* in, __m128i* out) {
-    for (int i = 0; i < 8; ++i) {
-      out[2 * i] = _mm_unpacklo_epi8(in[i], in[i + 8]);
-      out[2 * i + 1] = _mm_unpackhi_epi8(in[i], in[i + 8]);
-    }
-  };
-  deal(a, b);
-  deal(b, a);
-  deal(a, b);
-  deal(b, a);
-  for (int i = 0; i < 16; ++i) _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i * to_row), a[i]);
-}
-
-void transpose_tile(const uint8_t* from, int64_t from_column, uint8_t* to, int64_t to_row,
-                    size_t rows, size_t columns) {
-  const size_t whole_rows = rows & ~size_t{15}, whole_columns = columns & ~size_t{15};
-  for (size_t r = 0; r < whole_rows; r += 16) {
-    for (size_t c = 0; c < whole_columns; c += 16) {
-      transpose_16x16(from + int64_t(c) * from_column + int64_t(r), from_column,
-                      to + int64_t(r) * to_row + int64_t(c), to_row);
-    }
-  }
-  transpose_tile<uint8_t>(from + int64_t(whole_columns) * from_column, from_column,
-                          to + whole_columns, to_row, whole_rows, columns - whole_columns);
-  transpose_tile<uint8_t>(from + whole_rows, from_column, to + int64_t(whole_rows) * to_row, to_row,
-                          rows - whole_rows, columns);
-}
-#endif
+// Outputs of at least this size leave no room for others in the last cache.
+constexpr size_t kStreamBytes = size_t{24} << 20;
 
 // The innermost loop writes contiguously, loop `j` reads contiguously: tiles keep both sides' lines
 // in the cache.
 template <class T>
 void copy_transposed(std::span<const Loops::Loop> loops, size_t j, const T* from, T* to,
                      Pool* pool) {
-  constexpr size_t kTile = 64 / sizeof(T) >= 16 ? 64 / sizeof(T) : 16;
   const Loops::Loop column = loops.back(), row = loops[j];
+  const TurnTile whole_tile = turn_tile(sizeof(T), row.n, column.n);
   std::array<Loops::Loop, 48> outer;
   size_t outers = 0;
   for (size_t i = 0; i + 1 < loops.size(); ++i) {
     if (i != j) outer[outers++] = loops[i];
   }
-  const size_t bands = (row.n + kTile - 1) / kTile;
-  outer[outers++] = {bands, int64_t(kTile), int64_t(kTile) * row.to};
+  const auto whole = [](size_t n, size_t tile) { return (n + tile - 1) / tile; };
+  const size_t bands = whole(row.n, whole_tile.rows),
+               stretches = whole(column.n, whole_tile.columns);
+  outer[outers++] = {bands, int64_t(whole_tile.rows), int64_t(whole_tile.rows) * row.to};
+  outer[outers++] = {stretches, int64_t(whole_tile.columns) * column.from,
+                     int64_t(whole_tile.columns)};
   const std::span<const Loops::Loop> nest(outer.data(), outers);
-  share(pool, iterations(nest), kTile * column.n * sizeof(T), [&](size_t begin, size_t end, int) {
+  const size_t tiles = iterations(nest);
+  const auto aligned = [](int64_t bytes) { return bytes % 64 == 0; };
+  bool stream = iterations(loops) * sizeof(T) >= kStreamBytes &&
+                aligned(int64_t(reinterpret_cast<uintptr_t>(to)));
+  for (const Loops::Loop& loop : loops.first(loops.size() - 1))
+    stream &= aligned(loop.to * int64_t(sizeof(T)));
+  const auto turn = SDX_PICK(turn, best_isa());
+  const size_t bytes =
+      std::min(row.n, whole_tile.rows) * std::min(column.n, whole_tile.columns) * sizeof(T);
+  share(pool, tiles, bytes, [&](size_t begin, size_t end, int) {
     Odometer at(nest, begin);
     for (size_t i = begin; i < end; ++i, at.next()) {
-      const size_t rows = std::min(kTile, row.n - (i % bands) * kTile);
-      for (size_t c = 0; c < column.n; c += kTile) {
-        transpose_tile(from + at.from + int64_t(c) * column.from, column.from,
-                       to + at.to + int64_t(c), row.to, rows, std::min(kTile, column.n - c));
-      }
+      Turn tile;
+      tile.from = reinterpret_cast<const char*>(from + at.from);
+      tile.from_column = column.from * int64_t(sizeof(T));
+      tile.to = reinterpret_cast<char*>(to + at.to);
+      tile.to_row = row.to * int64_t(sizeof(T));
+      tile.rows = std::min(whole_tile.rows, row.n - i / stretches % bands * whole_tile.rows);
+      tile.columns = std::min(whole_tile.columns, column.n - i % stretches * whole_tile.columns);
+      tile.stream = stream;
+      turn(sizeof(T), tile);
     }
   });
 }
@@ -261,7 +207,8 @@ void copy(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* pool) 
   }
   if (inner.to == 1 && inner.from != 0 && inner.n >= 4) {
     for (size_t j = loops.size() - 1; j-- > 0;) {
-      if (loops[j].from == 1 && loops[j].n >= 4) return copy_transposed(loops, j, from, to, pool);
+      if (loops[j].from != 1 || loops[j].n < 4) continue;
+      if constexpr (sizeof(T) <= 8) return copy_transposed(loops, j, from, to, pool);
     }
   }
   if (inner.n >= 8 || loops.size() == 1) return copy_any(loops, from, to, pool);
