@@ -4,6 +4,7 @@
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/text_number.h"
+#include "ops/widened.h"
 
 namespace sdx::ops {
 namespace {
@@ -266,7 +267,40 @@ Status run_native(const Cast&, Args& args) {
   return ok();
 }
 
-constexpr Kernel<Cast> kCastKernels[] = {{"native", fits_native, run_native}};
+// Between float and the 16-bit types, many elements at a time.
+bool fits_halves(const Cast& a, const Call& call) {
+  const DType from = call.in[0].type;
+  return (from == DType::f32 && is_half(a.to)) || (is_half(from) && a.to == DType::f32);
+}
+
+Status run_halves(const Cast&, Args& args) {
+  const View &x = args.in(0), &y = args.out();
+  args.pool->parallel(x.count, 16384, [&](size_t begin, size_t end, int) {
+    const size_t n = end - begin;
+    if (x.type == DType::f32) {
+      const auto narrow = y.type == DType::f16 ? tile::to_f16 : tile::to_bf16;
+      narrow(x.data<float>() + begin, y.data<uint16_t>() + begin, n);
+    } else {
+      const auto widen = x.type == DType::f16 ? tile::from_f16 : tile::from_bf16;
+      widen(x.data<uint16_t>() + begin, y.data<float>() + begin, n);
+    }
+  });
+  return ok();
+}
+
+constexpr Kernel<Cast> kCastKernels[] = {{"halves", fits_halves, run_halves},
+                                         {"native", fits_native, run_native}};
+
+// Bits of every kind of number: exponents from end to end, ties, and NaN with any payload.
+template <class T>
+Tensor patterns(DType type, uint64_t step, size_t count) {
+  Tensor tensor = Tensor::make(type, {int64_t(count)});
+  for (size_t i = 0; i < count; ++i) static_cast<T*>(tensor.raw())[i] = T(i * step);
+  return tensor;
+}
+Case between(std::string name, DType to, Tensor x) {
+  return {.name = std::move(name), .opset = 13, .attrs = {{"to", int64_t(to)}}, .inputs = {x}};
+}
 
 std::vector<Case> cases_cast() {
   return {{.name = "opset1_names_the_type",
@@ -295,7 +329,13 @@ std::vector<Case> cases_cast() {
            .opset = 9,
            .attrs = {{"to", int64_t{7}}},
            .inputs = {Tensor::of<std::string>({3}, {"9007199254740993", " +12 ", "-1e2"})},
-           .expected = {Tensor::of<int64_t>({3}, {9007199254740993, 12, -100})}}};
+           .expected = {Tensor::of<int64_t>({3}, {9007199254740993, 12, -100})}},
+          between("every_f16_widened", DType::f32, patterns<uint16_t>(DType::f16, 1, 65536)),
+          between("every_bf16_widened", DType::f32, patterns<uint16_t>(DType::bf16, 1, 65536)),
+          between("floats_to_f16", DType::f16, patterns<uint32_t>(DType::f32, 0x40801, 16270)),
+          between("ties_to_f16", DType::f16, patterns<uint32_t>(DType::f32, 0x11000, 61681)),
+          between("floats_to_bf16", DType::bf16, patterns<uint32_t>(DType::f32, 0x40801, 16270)),
+          between("ties_to_bf16", DType::bf16, patterns<uint32_t>(DType::f32, 0x98000, 6898))};
 }
 
 constexpr OpOf<Cast> kCast{
