@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "kernel/tile/tile.h"
+#include "op/ending.h"
 
 namespace sdx {
 namespace {
@@ -149,6 +150,22 @@ const float* EpilogueCall::operand(size_t k, size_t row, size_t col, size_t n, f
   return room;
 }
 
+std::optional<Ending> ending_of(const Program::Instruction& step) {
+  if (step.binary) return std::nullopt;
+  Ending ending;
+  ending.clamp = true;
+  if (static_cast<UnaryOp>(step.op) == UnaryOp::relu) {
+    ending.high = std::numeric_limits<float>::infinity();
+    return ending;
+  }
+  if (static_cast<UnaryOp>(step.op) != UnaryOp::clip) return std::nullopt;
+  ending.low = step.p;
+  ending.high = step.q;
+  const bool low_fits = ending.low == ending.low && !(ending.low == 0 && std::signbit(ending.low));
+  if (!low_fits || ending.high != ending.high || ending.high == 0) return std::nullopt;
+  return ending;
+}
+
 std::optional<Ending> EpilogueCall::ending() const {
   if (fused == nullptr) return Ending{};
   const std::vector<Program::Instruction>& code = fused->program_.code();
@@ -168,19 +185,11 @@ std::optional<Ending> EpilogueCall::ending() const {
   if (next == code.size()) return ending;
   const Program::Instruction& last = code[next];
   if (next + 1 != code.size() || last.binary || last.a != value) return std::nullopt;
-  ending.clamp = true;
-  if (static_cast<UnaryOp>(last.op) == UnaryOp::relu) {
-    ending.low = 0;
-    ending.high = std::numeric_limits<float>::infinity();
-  } else if (static_cast<UnaryOp>(last.op) == UnaryOp::clip) {
-    ending.low = last.p;
-    ending.high = last.q;
-    const bool low_fits =
-        ending.low == ending.low && !(ending.low == 0 && std::signbit(ending.low));
-    if (!low_fits || ending.high != ending.high || ending.high == 0) return std::nullopt;
-  } else {
-    return std::nullopt;
-  }
+  const std::optional<Ending> clamp = ending_of(last);
+  if (!clamp) return std::nullopt;
+  const float* other = ending.other;
+  ending = *clamp;
+  ending.other = other;
   return ending;
 }
 

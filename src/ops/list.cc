@@ -72,6 +72,7 @@ static const Op* const kOps[] = {
     &matmul_integer_to_float,
     &matmul_q4,
     &conv_blocked,
+    &conv_pair_blocked,
     &conv_last,
     &to_blocked,
     &from_blocked,

@@ -91,7 +91,8 @@ Result<Graph> optimize(const Graph& graph) {
   SDX_ASSIGN(const Graph programs, apply_rules(images, rules(), "rules"));
   SDX_ASSIGN(const Graph fused, apply_rules(programs, rules_on_programs(), "rules_on_programs"));
   SDX_ASSIGN(const Graph made, apply_rules(fused, layout_rules(), "layout_rules"));
-  return blocked_layout(made);
+  SDX_ASSIGN(const Graph blocked, blocked_layout(made));
+  return apply_rules(blocked, blocked_rules(), "blocked_rules");
 }
 
 Result<Graph> to_standard_numerics(const Graph& graph) {

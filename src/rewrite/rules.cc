@@ -28,6 +28,11 @@ std::span<const Rule> layout_rules() {
   return kRules;
 }
 
+std::span<const Rule> blocked_rules() {
+  static const Rule kRules[] = {join_convs};
+  return kRules;
+}
+
 std::span<const Rule> standard_numerics() {
   static const Rule kRules[] = {qdq_conv, qdq_gemm};
   return kRules;

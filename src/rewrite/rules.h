@@ -34,10 +34,15 @@ extern const Rule quantised_elementwise;
 
 std::span<const Rule> rules_on_programs();
 
-// The last pass chooses how images lie in memory.
+// A pass chooses how images lie in memory.
 extern const Rule channels_last;
 
 std::span<const Rule> layout_rules();
+
+// What remains to do once they lie so.
+extern const Rule join_convs;
+
+std::span<const Rule> blocked_rules();
 
 // The published rules that change bits: applied at the standard numerics level whether or not the
 // graph is optimised.

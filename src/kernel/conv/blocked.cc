@@ -171,6 +171,7 @@ void conv_blocked(const BlockedConvArgs& g, Pool& pool) {
     work.width *= work.rows;
     work.rows = 1;
   }
+  work.y_plane = work.rows * work.width * kBlockLanes;
   const BlockedTiles tiles = SDX_PICK(blocked_tiles, isa)();
   work.tile_rows = work.rows > 1 && work.width <= tiles.positions_two_rows ? 2 : 1;
   work.across = (work.width + tiles.positions - 1) / tiles.positions;
@@ -216,6 +217,154 @@ void conv_blocked(const BlockedConvArgs& g, Pool& pool) {
       }
     });
   }
+}
+
+namespace {
+
+// Rows of the wire between the two convolutions that a thread holds: so many that they stay in the
+// second-level cache.
+constexpr size_t kStripFloats = 65536;
+constexpr size_t kPairBlocks = kBlockedPanel / kBlockLanes;
+
+struct Strip {
+  size_t out_rows;  // that it serves
+  size_t rows;      // of the wire, at most
+  size_t floats;
+};
+Strip strip_of(const ConvShape& s) {
+  const size_t row = s.in[2] * kBlockLanes * kPairBlocks;
+  const size_t reach = (s.kernel[1] - 1) * s.dilation[1] + 1;
+  const size_t room = std::max(reach, kStripFloats / row);
+  const size_t out_rows = std::min(s.out[1], (room - reach) / s.stride[1] + 1);
+  const size_t rows = std::min(s.in[1], (out_rows - 1) * s.stride[1] + reach);
+  return {out_rows, rows, rows * row};
+}
+
+// One panel of channels for the output rows [begin, end) of one image.
+struct PairPart {
+  const BlockedPairArgs& g;
+  Isa isa;
+  float* strip;
+
+  void run(size_t image, size_t panel, size_t begin, size_t end) const {
+    const ConvShape& s = g.second;
+    const Strip size = strip_of(s);
+    size_t held_begin = 0, held_end = 0;  // rows of the wire
+    for (size_t row = begin; row < end; row += size.out_rows) {
+      const size_t stop = std::min(end, row + size.out_rows);
+      const size_t top = row * s.stride[1], reach = (s.kernel[1] - 1) * s.dilation[1] + 1;
+      const size_t first = top > s.pad[1] ? std::min(s.in[1], top - s.pad[1]) : 0;
+      const size_t past = (stop - 1) * s.stride[1] + reach;
+      const size_t last = std::max(first, std::min(s.in[1], past > s.pad[1] ? past - s.pad[1] : 0));
+      const size_t made = std::clamp(held_end, first, last);
+      keep(size, first - held_begin, made - first);
+      widen(size, image, panel, made, last, strip + (made - first) * s.in[2] * kBlockLanes);
+      held_begin = first, held_end = last;
+      narrow(size, image, panel, first, row, stop);
+    }
+  }
+
+ private:
+  size_t row_floats() const { return g.second.in[2] * kBlockLanes; }
+
+  // Rows [from, from + count) move to the beginning.
+  void keep(const Strip& size, size_t from, size_t count) const {
+    if (from == 0 || count == 0) return;
+    for (size_t block = 0; block < kPairBlocks; ++block) {
+      float* plane = strip + block * size.rows * row_floats();
+      std::copy_n(plane + from * row_floats(), count * row_floats(), plane);
+    }
+  }
+
+  // Rows [first, last) of the wire.
+  void widen(const Strip& size, size_t image, size_t panel, size_t first, size_t last,
+             float* y) const {
+    if (first == last) return;
+    const ConvShape& s = g.first;
+    const size_t plane = s.in[1] * s.in[2] * kBlockLanes, depth = s.in_channels;
+    const size_t tap = 0;
+    BlockedWork w{};
+    w.channels = s.in_channels;
+    w.block_step = plane;
+    w.c_step = 1;
+    w.x_pixel = kBlockLanes;
+    w.tap = &tap;
+    w.taps = 1;
+    w.x = g.x + image * channel_blocks(s.in_channels) * plane + first * row_floats();
+    w.weights = g.first_weights;
+    w.blocks = blocks_of(s);
+    w.bias = g.first_bias ? g.first_weights + w.blocks * kBlockLanes * depth : nullptr;
+    w.y = y;
+    w.rows = 1;
+    w.width = (last - first) * s.in[2];
+    w.y_plane = size.rows * row_floats();
+    w.y_block = panel * kPairBlocks;
+    w.tile_rows = 1;
+    const size_t positions = SDX_PICK(blocked_tiles, isa)().positions;
+    w.across = (w.width + positions - 1) / positions;
+    w.ending = g.between;
+    w.epilogue = g.between_epilogue;
+    w.panel_begin = panel;
+    w.panel_end = panel + 1;
+    w.tile_end = w.across;
+    SDX_PICK(conv_blocked_tiles, isa)(w);
+  }
+
+  // Rows [row, stop) of the output, from a strip whose first row is `first`.
+  void narrow(const Strip& size, size_t image, size_t panel, size_t first, size_t row,
+              size_t stop) const {
+    const ConvShape& s = g.second;
+    const size_t blocks = blocks_of(s), taps = taps_of(s);
+    const size_t out_plane = s.out[1] * s.out[2] * kBlockLanes;
+    for (size_t i = 0; i < kPairBlocks && panel * kPairBlocks + i < blocks; ++i) {
+      const size_t block = panel * kPairBlocks + i, at = image * blocks + block;
+      BlockedDepthwise d{};
+      d.shape = &s;
+      d.x = strip + i * size.rows * row_floats();
+      d.x_begin = first;
+      d.weights = g.second_weights + block * taps * kBlockLanes;
+      if (g.second_bias) d.bias = g.second_weights + (blocks * taps + block) * kBlockLanes;
+      d.y = g.y + at * out_plane;
+      d.ending = g.ending;
+      if (d.ending.other != nullptr) d.ending.other += at * out_plane;
+      d.epilogue = g.epilogue;
+      d.row = at;
+      d.row_begin = row;
+      d.row_end = stop;
+      SDX_PICK(conv_blocked_depthwise, isa)(d);
+    }
+  }
+};
+
+}  // namespace
+
+bool conv_blocked_pair_fits(const ConvShape& first, const ConvShape& second) {
+  return conv_blocked_fits(first, false) && conv_blocked_fits(second, false) && first.groups == 1 &&
+         taps_of(first) == 1 && first.stride[1] == 1 && first.stride[2] == 1 &&
+         first.in[1] == first.out[1] && first.in[2] == first.out[2] && is_depthwise(second) &&
+         first.out_channels == second.in_channels;
+}
+
+size_t conv_blocked_pair_scratch_bytes(const ConvShape& second, int threads) {
+  return size_t(threads) * strip_of(second).floats * sizeof(float);
+}
+
+void conv_blocked_pair(const BlockedPairArgs& g, Pool& pool) {
+  const ConvShape& s = g.second;
+  const Isa isa = best_isa();
+  const size_t panels = (blocks_of(s) + kPairBlocks - 1) / kPairBlocks, rows = s.out[1];
+  // Parts make some rows of the wire twice, so as few as keep all threads busy.
+  const size_t items = s.batch * panels, want = 4 * size_t(pool.threads());
+  const size_t parts =
+      pool.threads() == 1 || items >= want ? 1 : std::min(rows, (want + items - 1) / items);
+  const size_t floats = strip_of(s).floats;
+  pool.parallel(items * parts, 1, [&](size_t begin, size_t end, int thread) {
+    const PairPart part{g, isa, static_cast<float*>(g.scratch) + size_t(thread) * floats};
+    for (size_t i = begin; i < end; ++i) {
+      const size_t item = i / parts, of = i % parts;
+      part.run(item / panels, item % panels, rows * of / parts, rows * (of + 1) / parts);
+    }
+  });
 }
 
 void to_channel_blocks(const float* planes, size_t channels, size_t pixels, float* blocks,

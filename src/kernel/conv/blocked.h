@@ -38,6 +38,26 @@ bool conv_blocked_fits(const ConvShape&, bool plain);
 void conv_blocked(const BlockedConvArgs&, Pool&);
 size_t conv_blocked_scratch_bytes(const ConvShape&, bool plain);
 
+// A convolution of 1 x 1 and the depthwise one that reads it, a few rows and channels at a time:
+// the wire between them stays in cache.
+struct BlockedPairArgs {
+  ConvShape first, second;  // as conv_blocked_pair_fits wants them
+  const float* x = nullptr;
+  const float *first_weights = nullptr, *second_weights = nullptr;  // from conv_blocked_pack
+  bool first_bias = false, second_bias = false;
+  // What follows the first: as in BlockedConvArgs, without other tensors; the epilogue's rows and
+  // columns do not tell where a block lies.
+  Ending between;
+  Epilogue between_epilogue;
+  float* y = nullptr;
+  Ending ending;
+  Epilogue epilogue;
+  void* scratch = nullptr;  // conv_blocked_pair_scratch_bytes(), aligned to 64
+};
+bool conv_blocked_pair_fits(const ConvShape& first, const ConvShape& second);
+size_t conv_blocked_pair_scratch_bytes(const ConvShape& second, int threads);
+void conv_blocked_pair(const BlockedPairArgs&, Pool&);
+
 // w is [out_channels][in_channels / groups][kernel...], bias [out_channels] or null.
 size_t conv_blocked_packed_size(const ConvShape&);
 void conv_blocked_pack(const ConvShape&, const float* w, const float* bias, float* packed, Pool&);

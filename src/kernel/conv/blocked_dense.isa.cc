@@ -33,7 +33,7 @@ struct Tile {
 // y's vector v of position p in row r of a tile.
 [[gnu::always_inline]] inline size_t place(const BlockedWork& g, int r, int p, int v) {
   const size_t channel = size_t(v * kLanes);
-  return channel / kBlockLanes * g.rows * g.width * kBlockLanes + channel % kBlockLanes +
+  return channel / kBlockLanes * g.y_plane + channel % kBlockLanes +
          (size_t(r) * g.width + size_t(p)) * kBlockLanes;
 }
 
@@ -189,7 +189,6 @@ void run_panel(const BlockedWork& g, size_t panel, size_t begin, size_t end) {
   const size_t first = panel * kBlockedPanel, depth = g.channels * g.taps;
   const size_t channels = least(kBlockedPanel, g.blocks * kBlockLanes - first);
   const Tiles& tiles = tiles_for(g.x_pixel);
-  const size_t plane = g.rows * g.width * kBlockLanes;
   Tile t;
   t.work = &g;
   t.w_step = channels;
@@ -197,7 +196,7 @@ void run_panel(const BlockedWork& g, size_t panel, size_t begin, size_t end) {
     const Spot s = spot_of(g, i);
     for (size_t c = 0; c < channels; c += kColumns) {
       const size_t channel = first + c, vecs = least(kColumns, channels - c) / kLanes;
-      const size_t at = channel / kBlockLanes * plane + channel % kBlockLanes +
+      const size_t at = (channel / kBlockLanes - g.y_block) * g.y_plane + channel % kBlockLanes +
                         (s.row * g.width + s.column) * kBlockLanes;
       t.x = g.x + s.row * g.x_row + s.column * g.x_pixel;
       t.w = g.weights + first * depth + c;
@@ -212,11 +211,10 @@ void run_panel(const BlockedWork& g, size_t panel, size_t begin, size_t end) {
 void run_epilogue(const BlockedWork& g, size_t block_begin, size_t block_end, size_t begin,
                   size_t end) {
   const Spot from = spot_of(g, begin), to = spot_of(g, end - 1);
-  const size_t plane = g.rows * g.width * kBlockLanes;
   const size_t at = (from.row * g.width + from.column) * kBlockLanes;
   const size_t stop = ((to.row + to.rows - 1) * g.width + to.column + to.columns) * kBlockLanes;
-  g.epilogue.fn(g.epilogue.ctx, g.y + block_begin * plane + at, plane, g.row + block_begin, at,
-                block_end - block_begin, stop - at);
+  g.epilogue.fn(g.epilogue.ctx, g.y + (block_begin - g.y_block) * g.y_plane + at, g.y_plane,
+                g.row + block_begin, at, block_end - block_begin, stop - at);
 }
 
 // Tiles that run together before a program passes over them, and while several panels meet them.

@@ -42,7 +42,7 @@ void run_tile(const Tile& t) {
     // A row before the input wraps to a very large number.
     const size_t y = t.row * s.stride[1] + ky * s.dilation[1] - s.pad[1];
     const bool inside = y < s.in[1];
-    const float* x = inside ? g.x + ptrdiff_t(y * s.in[2] * kBlockLanes) +
+    const float* x = inside ? g.x + ptrdiff_t((y - g.x_begin) * s.in[2] * kBlockLanes) +
                                   t.start * ptrdiff_t(kBlockLanes) + t.lane
                             : kZeros + t.lane;
     Vec weight[Kernel];

@@ -25,9 +25,11 @@ struct BlockedWork {
   const float* x;        // the input of output (0, 0) at the first tap
   const float* weights;  // panel p at p * kBlockedPanel * depth: [depth][its channels]
   const float* bias;     // of the first channel, or null
-  float* y;
-  size_t rows, width;  // of the output
-  size_t blocks;       // of output channels
+  float* y;              // of block y_block
+  size_t rows, width;    // of the output
+  size_t y_plane;        // floats from one block of the output to the next
+  size_t y_block;
+  size_t blocks;  // of output channels
   size_t tile_rows, across;
   Ending ending;  // `other` at y's place
   Epilogue epilogue;
@@ -45,7 +47,8 @@ struct BlockedTiles {
 // Rows [row_begin, row_end) of one block of channels of a depthwise convolution.
 struct BlockedDepthwise {
   const ConvShape* shape;
-  const float* x;        // the block's input plane
+  const float* x;  // the block's input plane, from row x_begin on
+  size_t x_begin;
   const float* weights;  // [tap][16]
   const float* bias;     // or null
   float* y;              // the block's output plane

@@ -6,6 +6,7 @@
 namespace sdx::ops {
 
 extern const Op conv_blocked;
+extern const Op conv_pair_blocked;
 extern const Op to_blocked;
 extern const Op from_blocked;
 

@@ -1,0 +1,83 @@
+// A Conv of 1 x 1 that only a depthwise one reads is computed with it, in strips that stay in
+// cache.
+//
+//   y = ConvBlocked(f(ConvBlocked(x, w)), v)   ->   y = ConvPairBlocked[f](x, w, v)
+//
+// f is nothing or one element-wise operation of one operand. Both convolutions keep their chains.
+// It is worth it where the wire between them is too large for the second-level cache.
+#include "kernel/program/program.h"
+#include "ops/fused/blocked.h"
+#include "ops/list.h"
+#include "rewrite/rules.h"
+
+namespace sdx::rewrite {
+namespace {
+
+using typed::Node;
+using typed::Outlet;
+using Wires = std::optional<std::vector<Outlet>>;
+
+constexpr int64_t kLargeWire = 150000;  // floats of an image
+
+bool is_large(const Fact& wire) {
+  int64_t floats = 1;
+  for (size_t i = 1; i < wire.rank(); ++i) {
+    if (!wire.dim(i).is_const()) return false;
+    floats *= wire.dim(i).value();
+  }
+  return floats >= kLargeWire;
+}
+
+bool all_are(const Node& node, const char* attr, int64_t value) {
+  for (const int64_t x : node.use.ints_or_empty(attr)) {
+    if (x != value) return false;
+  }
+  return true;
+}
+
+bool is_pointwise(const Rewriting& r, const Node& conv) {
+  const Fact& w = r.old.fact(conv.inputs[1]);
+  return conv.use.i("group") == 1 && conv.use.i("plain") == 0 && w.dim(2).is_const(1) &&
+         w.dim(3).is_const(1) && all_are(conv, "strides", 1) && all_are(conv, "pads", 0);
+}
+
+Result<Wires> at(Rewriting& r, uint32_t id) {
+  const Node& second = r.old.node(id);
+  if (second.use.op != &ops::conv_blocked || second.use.i("group") == 1 ||
+      !is_large(r.old.fact(second.inputs[0]))) {
+    return Wires();
+  }
+  std::vector<const Node*> stands_for;
+  std::vector<std::string> between;
+  Outlet wire = second.inputs[0];
+  if (const Node* step = r.only_from(wire, ops::elementwise)) {
+    if (step->inputs.size() != 1) return Wires();
+    between = step->use.get<std::vector<std::string>>("code");
+    SDX_ASSIGN(const Program program, Program::parse(1, between));
+    if (program.as_unary() == nullptr) return Wires();
+    wire = step->inputs[0];
+    stands_for.push_back(step);
+  }
+  const Node* first = r.only_from(wire, ops::conv_blocked);
+  if (first == nullptr || !is_pointwise(r, *first)) return Wires();
+  stands_for.insert(stands_for.begin(), first);
+  stands_for.push_back(&second);
+  const auto input = [&](const Node& node, size_t i) {
+    return i < node.inputs.size() && node.inputs[i].present() ? r.now(node.inputs[i]) : Outlet();
+  };
+  AttrMap attrs = second.use.attrs;
+  attrs.erase("group");
+  attrs.erase("plain");
+  attrs["between"] = between;
+  SDX_ASSIGN(std::vector<Outlet> wires, r.add(ops::conv_pair_blocked, std::move(attrs),
+                                              {input(*first, 0), input(*first, 1), input(second, 1),
+                                               input(*first, 2), input(second, 2)},
+                                              1, stands_for));
+  return Wires(std::move(wires));
+}
+
+}  // namespace
+
+const Rule join_convs{"join_convs", at};
+
+}  // namespace sdx::rewrite

@@ -1,0 +1,78 @@
+// The joining of two convolutions as text in, text out; and the outputs keep every bit.
+#include <gtest/gtest.h>
+
+#include "rewrite/rewrite.h"
+#include "rewrite/rules.h"
+#include "typed/eval.h"
+#include "typed/text.h"
+
+namespace sdx::rewrite {
+namespace {
+
+Tensor some(const Dims& dims, uint32_t seed) {
+  Tensor tensor = Tensor::make(DType::f32, dims);
+  for (size_t i = 0; i < tensor.count(); ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    tensor.data<float>()[i] = float(int32_t(seed)) * 0x1p-31f;
+  }
+  return tensor;
+}
+
+std::string joined(const std::string& before) {
+  typed::TextTable table;
+  table.tensors = {some({96, 16, 1, 1}, 1), some({96, 1, 3, 3}, 2), some({96}, 3)};
+  const auto graph = typed::parse(before, table);
+  if (!graph.ok()) return graph.error().text();
+  const auto made = apply_rules(*graph, blocked_rules(), "blocked_rules");
+  if (!made.ok()) return made.error().text();
+  EXPECT_TRUE(made->verify().ok());
+  const std::vector<Value> inputs = {Value(some(graph->fact(graph->inputs()[0]).dims(), 9))};
+  const auto a = typed::eval(*graph, inputs, {.reference = false, .isa = best_isa()});
+  const auto b = typed::eval(*made, inputs, {.reference = false, .isa = best_isa()});
+  EXPECT_TRUE(a.ok() && b.ok());
+  for (size_t i = 0; a.ok() && b.ok() && i < a->size(); ++i) {
+    EXPECT_TRUE(equal((*a)[i], (*b)[i])) << "output " << i;
+  }
+  typed::TextTable again;
+  return typed::print(*made, &again);
+}
+
+std::string graph(const char* size, const char* strided, const char* more = "") {
+  return fmt::format(R"(graph "g" {{
+  %x = input : f32[1,1,{0},{0},16]
+  %1 = <f32[96,16,1,1] #0>
+  %2 = <f32[96,1,3,3] #1>
+  %3 = <f32[96] #2>
+  %4 = sardonyx::ConvBlocked.1 (%x, %1, %3) : f32[1,6,{0},{0},16]
+  %5 = sardonyx::Elementwise.1 {{code=["clip 0 0 6"]}} (%4) : f32[1,6,{0},{0},16]
+  %6 = sardonyx::ConvBlocked.1 {{group=96, pads=[1,1,1,1], strides=[2,2]}} (%5, %2) : f32[1,6,{1},{1},16]
+  output "y" = %6
+{2}}}
+)",
+                     size, strided, more);
+}
+
+TEST(JoinConvs, a_large_wire_between_two_convolutions_is_not_made) {
+  EXPECT_EQ(joined(graph("50", "25")), R"(graph "g" {
+  %x = input : f32[1,1,50,50,16]
+  %1 = <f32[96,16,1,1] #0>
+  %2 = <f32[96,1,3,3] #1>
+  %3 = <f32[96] #2>
+  %4 = sardonyx::ConvPairBlocked.1 {between=["clip 0 0 6"], pads=[1,1,1,1], strides=[2,2]} (%x, %1, %2, %3, _) : f32[1,6,25,25,16]
+  output "y" = %4
+}
+)");
+}
+
+TEST(JoinConvs, a_small_wire_is) {
+  const std::string same = graph("10", "5");
+  EXPECT_EQ(joined(same), same);
+}
+
+TEST(JoinConvs, a_wire_that_others_read_is) {
+  const std::string same = graph("50", "25", "  output \"z\" = %5\n");
+  EXPECT_EQ(joined(same), same);
+}
+
+}  // namespace
+}  // namespace sdx::rewrite
