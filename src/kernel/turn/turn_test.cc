@@ -7,6 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "kernel/turn/stream.h"
+
 namespace sdx {
 namespace {
 
@@ -62,6 +64,25 @@ TEST(Turn, moves_every_element_and_writes_nothing_else) {
       for (const size_t columns : {1, 4, 15, 16, 33, 64, 96, 128, 500, 5000}) {
         check(size, rows, columns, false);
         check(size, rows, columns, true);
+      }
+    }
+  }
+}
+
+TEST(StreamCopy, moves_every_byte_and_no_other) {
+  std::vector<char> from(1000);
+  for (size_t i = 0; i < from.size(); ++i) from[i] = char(i * 7);
+  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
+    if (!isa_available(isa)) continue;
+    for (size_t at = 0; at < 70; at += 3) {
+      for (const size_t bytes : {0, 1, 63, 64, 65, 128, 200, 700}) {
+        std::vector<char> to(1000, 77);
+        SDX_PICK(stream_copy, isa)(to.data() + at, from.data() + at / 2, bytes);
+        SDX_PICK(stream_end, isa)();
+        for (size_t i = 0; i < to.size(); ++i) {
+          const bool inside = i >= at && i < at + bytes;
+          ASSERT_EQ(to[i], inside ? from[at / 2 + i - at] : 77) << at << " " << bytes << " " << i;
+        }
       }
     }
   }

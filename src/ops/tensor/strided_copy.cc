@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/elem.h"
+#include "kernel/turn/stream.h"
 #include "kernel/turn/turn.h"
 
 namespace sdx {
@@ -76,12 +77,29 @@ void share(Pool* pool, size_t n, size_t bytes_each, Body&& body) {
   pool->parallel(n, grain, body);
 }
 
+// Outputs of at least this size leave no room for others in the last cache.
+constexpr size_t kStreamBytes = size_t{24} << 20;
+
 // Rows that are contiguous on both sides.
 template <class T>
 void copy_runs(std::span<const Loops::Loop> outer, size_t run, const T* from, T* to, Pool* pool) {
   if (outer.empty()) {
     share(pool, run, sizeof(T), [&](size_t begin, size_t end, int) {
       std::memcpy(to + begin, from + begin, (end - begin) * sizeof(T));
+    });
+    return;
+  }
+  constexpr size_t kLongRun = 2048;
+  if (run * sizeof(T) >= kLongRun && iterations(outer) * run * sizeof(T) >= kStreamBytes) {
+    const Isa isa = best_isa();
+    share(pool, iterations(outer), run * sizeof(T), [&](size_t begin, size_t end, int) {
+      Odometer at(outer, begin);
+      for (size_t i = begin; i < end; ++i, at.next()) {
+        SDX_PICK(stream_copy, isa)
+        (reinterpret_cast<char*>(to + at.to), reinterpret_cast<const char*>(from + at.from),
+         run * sizeof(T));
+      }
+      SDX_PICK(stream_end, isa)();
     });
     return;
   }
@@ -97,9 +115,6 @@ void copy_runs(std::span<const Loops::Loop> outer, size_t run, const T* from, T*
     }
   });
 }
-
-// Outputs of at least this size leave no room for others in the last cache.
-constexpr size_t kStreamBytes = size_t{24} << 20;
 
 // The innermost loop writes contiguously, loop `j` reads contiguously: tiles keep both sides' lines
 // in the cache.
