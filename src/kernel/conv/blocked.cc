@@ -353,10 +353,14 @@ void conv_blocked_pair(const BlockedPairArgs& g, Pool& pool) {
   const ConvShape& s = g.second;
   const Isa isa = best_isa();
   const size_t panels = (blocks_of(s) + kPairBlocks - 1) / kPairBlocks, rows = s.out[1];
-  // Parts make some rows of the wire twice, so as few as keep all threads busy.
-  const size_t items = s.batch * panels, want = 4 * size_t(pool.threads());
-  const size_t parts =
-      pool.threads() == 1 || items >= want ? 1 : std::min(rows, (want + items - 1) / items);
+  // Parts make some rows of the wire twice, so as few as keep all threads busy alike.
+  const auto threads = size_t(pool.threads());
+  const size_t items = s.batch * panels;
+  size_t parts = 1;
+  while (threads > 1 && parts < rows &&
+         (items * parts < 4 * threads || (items * parts % threads != 0 && items < 4 * threads))) {
+    ++parts;
+  }
   const size_t floats = strip_of(s).floats;
   pool.parallel(items * parts, 1, [&](size_t begin, size_t end, int thread) {
     const PairPart part{g, isa, static_cast<float*>(g.scratch) + size_t(thread) * floats};
