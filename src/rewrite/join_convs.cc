@@ -17,7 +17,7 @@ using typed::Node;
 using typed::Outlet;
 using Wires = std::optional<std::vector<Outlet>>;
 
-constexpr int64_t kLargeWire = 150000;  // floats of an image
+constexpr int64_t kLargeWire = 300000;  // floats of an image
 
 bool is_large(const Fact& wire) {
   int64_t floats = 1;

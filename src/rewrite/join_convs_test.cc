@@ -53,12 +53,12 @@ std::string graph(const char* size, const char* strided, const char* more = "") 
 }
 
 TEST(JoinConvs, a_large_wire_between_two_convolutions_is_not_made) {
-  EXPECT_EQ(joined(graph("50", "25")), R"(graph "g" {
-  %x = input : f32[1,1,50,50,16]
+  EXPECT_EQ(joined(graph("60", "30")), R"(graph "g" {
+  %x = input : f32[1,1,60,60,16]
   %1 = <f32[96,16,1,1] #0>
   %2 = <f32[96,1,3,3] #1>
   %3 = <f32[96] #2>
-  %4 = sardonyx::ConvPairBlocked.1 {between=["clip 0 0 6"], pads=[1,1,1,1], strides=[2,2]} (%x, %1, %2, %3, _) : f32[1,6,25,25,16]
+  %4 = sardonyx::ConvPairBlocked.1 {between=["clip 0 0 6"], pads=[1,1,1,1], strides=[2,2]} (%x, %1, %2, %3, _) : f32[1,6,30,30,16]
   output "y" = %4
 }
 )");
@@ -70,7 +70,7 @@ TEST(JoinConvs, a_small_wire_is) {
 }
 
 TEST(JoinConvs, a_wire_that_others_read_is) {
-  const std::string same = graph("50", "25", "  output \"z\" = %5\n");
+  const std::string same = graph("60", "30", "  output \"z\" = %5\n");
   EXPECT_EQ(joined(same), same);
 }
 
