@@ -60,9 +60,13 @@ void run_tile(const Tile& t) {
   const float* block = t.x;
   for (size_t first = 0; first < g.channels; first += kBlockLanes, block += g.block_step) {
     const size_t count = least(kBlockLanes, g.channels - first);
+    // The inputs of the next tile in the row, one position at each step of the first tap.
+    const float* ahead = block + Positions * Pixel;
     for (size_t tap = 0; tap < g.taps; ++tap) {
       const float* x = block + g.tap[tap];
-      for (size_t c = count; c != 0; --c, x += c_step, w += w_step) {
+      const size_t ahead_step = tap == 0 ? Pixel : 0;
+      for (size_t c = count; c != 0; --c, x += c_step, w += w_step, ahead += ahead_step) {
+        __builtin_prefetch(ahead, 0, 2);
         Vec weight[Vecs];
         unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
           weight[v.value] = vec_load(w + v.value * kLanes);
