@@ -93,7 +93,9 @@ TEST(BlockedLayout, a_lone_convolution_stays_as_it_is) {
   output "y" = %2
 }
 )";
-  const auto graph = typed::parse(same, {{some({40, 24, 1, 1}, 3)}});
+  typed::TextTable weight;
+  weight.tensors = {some({40, 24, 1, 1}, 3)};
+  const auto graph = typed::parse(same, weight);
   ASSERT_TRUE(graph.ok()) << graph.error().text();
   const auto made = blocked_layout(*graph);
   ASSERT_TRUE(made.ok());

@@ -32,12 +32,9 @@ struct Rows {
 // Long chains of operations wait for their own results less when two vectors take turns; at levels
 // where a vector is several registers they do so anyway.
 constexpr bool takes_turns(UnaryOp op) {
-#if defined(SDX_ISA_avx512)
-  return op == UnaryOp::exp || op == UnaryOp::sigmoid || op == UnaryOp::tanh ||
-         op == UnaryOp::erf || op == UnaryOp::gelu || op == UnaryOp::swish;
-#else
-  return op != op;
-#endif
+  return F32x16::kLanes * sizeof(float) == kRegisterBytes &&
+         (op == UnaryOp::exp || op == UnaryOp::sigmoid || op == UnaryOp::tanh ||
+          op == UnaryOp::erf || op == UnaryOp::gelu || op == UnaryOp::swish);
 }
 
 template <bool kTurns, class F>

@@ -52,7 +52,8 @@ std::optional<Repeated> repeated(std::span<const int64_t> whole, std::span<const
   r.inner = size_t(whole[axis]);
   while (axis > 0 && part[axis - 1] == 1) r.many *= size_t(whole[--axis]);
   while (axis > 0) {
-    if (whole[--axis] != part[axis]) return std::nullopt;
+    --axis;
+    if (whole[axis] != part[axis]) return std::nullopt;
     r.outer *= size_t(whole[axis]);
   }
   return r.many > 1 ? std::optional(r) : std::nullopt;

@@ -13,6 +13,9 @@
 // apply gives bool while its inputs are not bool is a comparison: its output is bool.
 #pragma once
 
+#include <array>
+#include <cstring>
+
 #include "kernel/tile/tile.h"
 #include "ops/elementwise/broadcast.h"
 #include "ops/elementwise/element.h"
@@ -80,12 +83,23 @@ void binary_range(const Binary& attrs, const Args& args, size_t begin, size_t en
   Result* y = args.out().data<Result>();
   const Broadcast<2> walk(args.out().dims, {args.in(0).dims, args.in(1).dims}, {0, attrs.trail});
   walk.pieces(begin, end, [&](size_t at, const auto& from, size_t length) {
-    // The steps as constants, so that the loop vectorises.
+    // The steps and the inner loop's length as constants, and results that cannot be an input, so
+    // that it vectorises.
     const auto loop = [&](auto step_a, auto step_b) {
-      for (size_t i = 0; i < length; ++i) {
-        y[at + i] = Element<Result>::put(M::apply(In::get(a[from[0] + i * step_a()]),
-                                                  In::get(b[from[1] + i * step_b()]), attrs));
+      const auto one = [&](size_t i) {
+        return Element<Result>::put(M::apply(In::get(a[from[0] + i * step_a()]),
+                                             In::get(b[from[1] + i * step_b()]), attrs));
+      };
+      size_t i = 0;
+      if constexpr (std::is_trivially_copyable_v<Result>) {
+        constexpr size_t kChunk = 64;
+        for (; i + kChunk <= length; i += kChunk) {
+          std::array<Result, kChunk> made;
+          for (size_t j = 0; j < kChunk; ++j) made[j] = one(i + j);
+          std::memcpy(y + at + i, made.data(), sizeof made);
+        }
       }
+      for (; i < length; ++i) y[at + i] = one(i);
     };
     using One = std::integral_constant<size_t, 1>;
     using Zero = std::integral_constant<size_t, 0>;
