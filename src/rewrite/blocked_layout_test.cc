@@ -2,20 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "rewrite/rewrite.h"
-#include "typed/eval.h"
+#include "rewrite/rewrite_testing.h"
 #include "typed/text.h"
 
 namespace sdx::rewrite {
 namespace {
-
-Tensor some(const Dims& dims, uint32_t seed) {
-  Tensor tensor = Tensor::make(DType::f32, dims);
-  for (size_t i = 0; i < tensor.count(); ++i) {
-    seed = seed * 1664525u + 1013904223u;
-    tensor.data<float>()[i] = float(int32_t(seed)) * 0x1p-31f;
-  }
-  return tensor;
-}
 
 typed::TextTable weights() {
   typed::TextTable table;
@@ -32,14 +23,8 @@ void expect_layout(const std::string& before, const std::string& after) {
   ASSERT_TRUE(made.ok()) << made.error().text();
   typed::TextTable again;
   EXPECT_EQ(typed::print(*made, &again), after);
-  EXPECT_TRUE(made->verify().ok());
   const std::vector<Value> inputs = {Value(some(graph->fact(graph->inputs()[0]).dims(), 9))};
-  for (const bool reference : {true, false}) {
-    const auto a = typed::eval(*graph, inputs, {.reference = reference, .isa = best_isa()});
-    const auto b = typed::eval(*made, inputs, {.reference = reference, .isa = best_isa()});
-    ASSERT_TRUE(a.ok() && b.ok());
-    for (size_t i = 0; i < a->size(); ++i) EXPECT_TRUE(equal((*a)[i], (*b)[i])) << "output " << i;
-  }
+  expect_same_answers(*graph, *made, inputs);
 }
 
 TEST(BlockedLayout, an_island_of_convolutions_keeps_its_channels_in_blocks) {

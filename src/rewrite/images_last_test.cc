@@ -2,20 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "rewrite/rewrite.h"
-#include "typed/eval.h"
+#include "rewrite/rewrite_testing.h"
 #include "typed/text.h"
 
 namespace sdx::rewrite {
 namespace {
-
-Tensor some(const Dims& dims, uint32_t seed) {
-  Tensor tensor = Tensor::make(DType::f32, dims);
-  for (size_t i = 0; i < tensor.count(); ++i) {
-    seed = seed * 1664525u + 1013904223u;
-    tensor.data<float>()[i] = float(int32_t(seed)) * 0x1p-31f;
-  }
-  return tensor;
-}
 
 void expect_images(const std::string& before, const std::string& after,
                    std::vector<Tensor> tensors) {
@@ -27,16 +18,10 @@ void expect_images(const std::string& before, const std::string& after,
   ASSERT_TRUE(made.ok()) << made.error().text();
   typed::TextTable again;
   EXPECT_EQ(typed::print(*made, &again), after);
-  EXPECT_TRUE(made->verify().ok());
   std::vector<Value> inputs;
   for (const typed::Outlet input : graph->inputs())
     inputs.emplace_back(some(graph->fact(input).dims(), uint32_t(inputs.size() + 9)));
-  for (const bool reference : {true, false}) {
-    const auto a = typed::eval(*graph, inputs, {.reference = reference, .isa = best_isa()});
-    const auto b = typed::eval(*made, inputs, {.reference = reference, .isa = best_isa()});
-    ASSERT_TRUE(a.ok() && b.ok());
-    for (size_t i = 0; i < a->size(); ++i) EXPECT_TRUE(equal((*a)[i], (*b)[i])) << "output " << i;
-  }
+  expect_same_answers(*graph, *made, inputs);
 }
 
 TEST(ImagesLast, a_convolution_between_tokens_reads_them_where_they_lie) {

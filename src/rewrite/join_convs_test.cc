@@ -2,21 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "rewrite/rewrite.h"
+#include "rewrite/rewrite_testing.h"
 #include "rewrite/rules.h"
-#include "typed/eval.h"
 #include "typed/text.h"
 
 namespace sdx::rewrite {
 namespace {
-
-Tensor some(const Dims& dims, uint32_t seed) {
-  Tensor tensor = Tensor::make(DType::f32, dims);
-  for (size_t i = 0; i < tensor.count(); ++i) {
-    seed = seed * 1664525u + 1013904223u;
-    tensor.data<float>()[i] = float(int32_t(seed)) * 0x1p-31f;
-  }
-  return tensor;
-}
 
 std::string joined(const std::string& before) {
   typed::TextTable table;
@@ -25,14 +16,8 @@ std::string joined(const std::string& before) {
   if (!graph.ok()) return graph.error().text();
   const auto made = apply_rules(*graph, blocked_rules(), "blocked_rules");
   if (!made.ok()) return made.error().text();
-  EXPECT_TRUE(made->verify().ok());
   const std::vector<Value> inputs = {Value(some(graph->fact(graph->inputs()[0]).dims(), 9))};
-  const auto a = typed::eval(*graph, inputs, {.reference = false, .isa = best_isa()});
-  const auto b = typed::eval(*made, inputs, {.reference = false, .isa = best_isa()});
-  EXPECT_TRUE(a.ok() && b.ok());
-  for (size_t i = 0; a.ok() && b.ok() && i < a->size(); ++i) {
-    EXPECT_TRUE(equal((*a)[i], (*b)[i])) << "output " << i;
-  }
+  expect_same_answers(*graph, *made, inputs);
   typed::TextTable again;
   return typed::print(*made, &again);
 }

@@ -104,22 +104,10 @@ void place_rows(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, T
   }
 }
 
-// Rows of A, on their way to the second cache while others are at work.
-struct Coming {
-  const char* a = nullptr;
-  size_t rows = 0, row_bytes = 0, bytes = 0;
-
-  void fetch(size_t part, size_t parts) const {
-    for (size_t r = rows * part / parts; r < rows * (part + 1) / parts; ++r) {
-      for (size_t at = 0; at < bytes; at += 64) __builtin_prefetch(a + r * row_bytes + at, 0, 2);
-    }
-  }
-};
-
 // Rows [row, row + rows) against a stretch. `ahead`: which half of the stretch after it to fetch
 // meanwhile, 2 for none. `waiting`: where the chains of 16-bit outputs run, as floats.
-void run_panels(const GemmBlock& g, const Stretch& s, const Stretch& next, const Coming& coming,
-                size_t row, size_t rows, size_t ahead, float* waiting) {
+void run_panels(const GemmBlock& g, const Stretch& s, const Stretch& next, size_t row, size_t rows,
+                size_t ahead, float* waiting) {
   TileArgs t;
   t.k = s.length;
   place_rows(g, s, row, rows, t);
@@ -127,7 +115,6 @@ void run_panels(const GemmBlock& g, const Stretch& s, const Stretch& next, const
   Finish finish = g.finish.at(row, 0);
   const float *bias = finish.bias, *other = finish.other;
   for (size_t p = s.first; p < s.end; ++p) {
-    coming.fetch(p - s.first, s.end - s.first);
     const size_t col = p * kPanel;
     t.cols = least(g.cols - col, kPanel);
     const bool tail = t.cols < kPanel && g.b_tail != nullptr;
@@ -210,7 +197,6 @@ void run_blocks(const GemmBlock& g, size_t first, size_t end) {
   const bool narrow = g.c_type != DType::f32;
   size_t group = longest == 0 ? panels : (8 * kDepth + longest - 1) / longest;
   if (narrow) group = least(group, kWaitingCols / kPanel);
-  const size_t a_size = g.a_type == DType::f32 ? sizeof(float) : sizeof(uint16_t);
   float* waiting = g.a_pack + packed_rows_floats(g.k);
   const size_t first_row = row_block_begin(g.rows, blocks, first);
   const auto stretch = [&](size_t i) {
@@ -226,17 +212,8 @@ void run_blocks(const GemmBlock& g, size_t first, size_t end) {
       const size_t row = row_block_begin(g.rows, blocks, block);
       const size_t rows = row_block_begin(g.rows, blocks, block + 1) - row;
       const size_t left = end - 1 - block;
-      const Stretch& then = left != 0 ? s : next;
-      Coming coming;
-      if (g.a_k == 1 && end - first > 1) {
-        const size_t from = row_block_begin(g.rows, blocks, left != 0 ? block + 1 : first);
-        coming.a = static_cast<const char*>(g.a) + (from * g.a_row + then.begin) * a_size;
-        coming.rows = row_block_begin(g.rows, blocks, left != 0 ? block + 2 : first + 1) - from;
-        coming.row_bytes = g.a_row * a_size;
-        coming.bytes = then.length * a_size;
-      }
       float* here = waiting + (row - first_row) * kWaitingCols;
-      run_panels(g, s, next, coming, row, rows, end - first == 1 || left > 1 ? 2 : 1 - left, here);
+      run_panels(g, s, next, row, rows, end - first == 1 || left > 1 ? 2 : 1 - left, here);
       if (!s.last) continue;
       const size_t col = s.first * kPanel, cols = least(g.cols, s.end * kPanel) - col;
       if (narrow) {

@@ -1,0 +1,33 @@
+// What the tests of rewrites share: numbers in no order, and the proof that a rewrite keeps every
+// bit.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "typed/eval.h"
+#include "typed/graph.h"
+
+namespace sdx::rewrite {
+
+inline Tensor some(const Dims& dims, uint32_t seed, float scale = 0x1p-31f) {
+  Tensor tensor = Tensor::make(DType::f32, dims);
+  for (size_t i = 0; i < tensor.count(); ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    tensor.data<float>()[i] = float(int32_t(seed)) * scale;
+  }
+  return tensor;
+}
+
+// By the references and by the kernels.
+inline void expect_same_answers(const typed::Graph& before, const typed::Graph& after,
+                                const std::vector<Value>& inputs) {
+  EXPECT_TRUE(after.verify().ok());
+  for (const bool reference : {true, false}) {
+    const auto a = typed::eval(before, inputs, {.reference = reference, .isa = best_isa()});
+    const auto b = typed::eval(after, inputs, {.reference = reference, .isa = best_isa()});
+    ASSERT_TRUE(a.ok() && b.ok());
+    for (size_t i = 0; i < a->size(); ++i) EXPECT_TRUE(equal((*a)[i], (*b)[i])) << "output " << i;
+  }
+}
+
+}  // namespace sdx::rewrite
