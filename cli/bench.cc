@@ -109,20 +109,16 @@ Status bench(const Flags& flags) {
 
 }  // namespace
 
-Command bench_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("bench", "time a model");
+Command bench_command(CommandLine program) {
+  CommandLine app = program.command("bench", "time a model");
   auto flags = std::make_shared<Flags>();
-  app->add_option("model", flags->model, "an .onnx file, or its text (.txt)")->required();
-  app->add_option("--runs", flags->runs, "timed runs")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app->add_option("--warmup", flags->warmup, "runs before them")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  app.option("model", flags->model, "an .onnx file, or its text (.txt)").required();
+  app.option("--runs", flags->runs, "timed runs").positive().show_default();
+  app.option("--warmup", flags->warmup, "runs before them").not_negative().show_default();
   flags->inputs.seed = 0;  // times do not depend on values
-  flags->inputs.add_to(*app);
-  app->add_flag("--json", flags->json, "one JSON line instead of words");
-  flags->engine.add_to(*app);
+  flags->inputs.add_to(app);
+  app.flag("--json", flags->json, "one JSON line instead of words");
+  flags->engine.add_to(app);
   return {app, [flags] {
             const Status status = bench(*flags);
             return status ? kOk : report(status.error());

@@ -181,24 +181,24 @@ int check_model(const Flags& flags) {
 
 }  // namespace
 
-Command check_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand(
-      "check", "what is wrong with a model; 0 valid, 1 violations, 2 unreadable");
+Command check_command(CommandLine program) {
+  CommandLine app =
+      program.command("check", "what is wrong with a model; 0 valid, 1 violations, 2 unreadable");
   auto flags = std::make_shared<Flags>();
-  app->add_option("model", flags->model, "an .onnx file, or its text (.txt)")->required();
-  app->add_option("--profile", flags->profile, "the rules to check")
-      ->check(CLI::IsMember({"onnx", "sonnx", "sonnx-full"}))
-      ->capture_default_str();
-  app->add_option("--format", flags->format, "how to say it")
-      ->check(CLI::IsMember({"text", "json", "sarif"}))
-      ->capture_default_str();
-  app->add_option("--sonnx-capture", flags->capture, "outer values in subgraphs, under the profile")
-      ->check(CLI::IsMember({"report", "forbid"}))
-      ->capture_default_str();
-  app->add_option("--report", flags->page,
-                  "write a page about the model: identity, rules, graph, plan, weights");
-  flags->inputs.add_sizes_to(*app);
-  flags->limits.add_to(*app);
+  app.option("model", flags->model, "an .onnx file, or its text (.txt)").required();
+  app.option("--profile", flags->profile, "the rules to check")
+      .one_of({"onnx", "sonnx", "sonnx-full"})
+      .show_default();
+  app.option("--format", flags->format, "how to say it")
+      .one_of({"text", "json", "sarif"})
+      .show_default();
+  app.option("--sonnx-capture", flags->capture, "outer values in subgraphs, under the profile")
+      .one_of({"report", "forbid"})
+      .show_default();
+  app.option("--report", flags->page,
+             "write a page about the model: identity, rules, graph, plan, weights");
+  flags->inputs.add_sizes_to(app);
+  flags->limits.add_to(app);
   return {app, [flags] { return check_model(*flags); }};
 }
 

@@ -2,13 +2,13 @@
 // people.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "api/engine.h"
+#include "command_line.h"
 
 namespace sdx::cli {
 
@@ -19,7 +19,7 @@ inline constexpr int kOk = 0, kWrong = 1, kUnreadable = 2;
 // --limit NAME=VALUE: what a model may ask for.
 struct LimitFlags {
   std::vector<std::string> given;
-  void add_to(CLI::App& app);
+  void add_to(CommandLine app);
   Result<model::Limits> reading() const;
   size_t most_nodes() const;  // after inlining
   Result<std::shared_ptr<const model::Model>> read(const std::string& path) const;
@@ -32,25 +32,25 @@ struct EngineFlags {
   std::optional<uint64_t> order;  // set by commands that have --order
   std::string isa = "native", optimize = "on", numerics = "standard", pack_cache;
   LimitFlags limits;
-  void add_to(CLI::App& app);
+  void add_to(CommandLine app);
   Result<CompileOptions> options() const;
 };
 
 // Each command adds itself to the program and answers with its exit code when chosen.
 struct Command {
-  CLI::App* app;
+  CommandLine app;
   std::function<int()> run;
 };
-Command info_command(CLI::App& program);
-Command check_command(CLI::App& program);
-Command show_command(CLI::App& program);
-Command run_command(CLI::App& program);
-Command test_command(CLI::App& program);
-Command bench_command(CLI::App& program);
-Command profile_command(CLI::App& program);
-Command compare_command(CLI::App& program);
-Command convert_command(CLI::App& program);
-Command ops_command(CLI::App& program);
+Command info_command(CommandLine program);
+Command check_command(CommandLine program);
+Command show_command(CommandLine program);
+Command run_command(CommandLine program);
+Command test_command(CommandLine program);
+Command bench_command(CommandLine program);
+Command profile_command(CommandLine program);
+Command compare_command(CommandLine program);
+Command convert_command(CommandLine program);
+Command ops_command(CommandLine program);
 
 // Prints "error[...]: ..." to stderr.
 int report(const Error& error, int code = kUnreadable);

@@ -168,14 +168,14 @@ Result<bool> compare(const Flags& flags) {
 
 }  // namespace
 
-Command compare_command(CLI::App& program) {
-  CLI::App* app =
-      program.add_subcommand("compare", "every wire, kernels and optimised against the reference");
+Command compare_command(CommandLine program) {
+  CommandLine app =
+      program.command("compare", "every wire, kernels and optimised against the reference");
   auto flags = std::make_shared<Flags>();
-  app->add_option("model", flags->model, "an .onnx file, or its text (.txt)")->required();
+  app.option("model", flags->model, "an .onnx file, or its text (.txt)").required();
   flags->inputs.seed = 0;
-  flags->inputs.add_to(*app);
-  flags->engine.add_to(*app);
+  flags->inputs.add_to(app);
+  flags->engine.add_to(app);
   return {app, [flags] {
             const Result<bool> same = compare(*flags);
             if (!same) return report(same.error());

@@ -63,18 +63,17 @@ Status convert(const Flags& flags) {
 
 }  // namespace
 
-Command convert_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("convert", "write a model anew");
+Command convert_command(CommandLine program) {
+  CommandLine app = program.command("convert", "write a model anew");
   auto flags = std::make_shared<Flags>();
-  app->add_option("in", flags->in, "an .onnx file, or one in ONNX's text syntax (.txt, .onnxtxt)")
-      ->required();
-  app->add_option("out", flags->out, "the file to write, in the form that its name says")
-      ->required();
-  app->add_flag("--embed", flags->embed, "put external data into the file");
-  app->add_flag("--inline", flags->inline_functions,
-                "put the bodies of functions in the place of their calls");
-  app->add_flag("--inline-ops", flags->inline_operators,
-                "the same, also for operators that ONNX defines as functions");
+  app.option("in", flags->in, "an .onnx file, or one in ONNX's text syntax (.txt, .onnxtxt)")
+      .required();
+  app.option("out", flags->out, "the file to write, in the form that its name says").required();
+  app.flag("--embed", flags->embed, "put external data into the file");
+  app.flag("--inline", flags->inline_functions,
+           "put the bodies of functions in the place of their calls");
+  app.flag("--inline-ops", flags->inline_operators,
+           "the same, also for operators that ONNX defines as functions");
   return {app, [flags] {
             const Status status = convert(*flags);
             return status ? kOk : report(status.error());

@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "words.h"
@@ -234,22 +235,20 @@ std::string meant(const CLI::App& program, int argc, char** argv) {
   return "";
 }
 
-Command completion_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("completion", "print a script that completes commands");
+Command completion_command(CommandLine program) {
+  CommandLine app = program.command("completion", "print a script that completes commands");
   auto shell = std::make_shared<std::string>();
-  app->add_option("shell", *shell, "for which shell")
-      ->check(CLI::IsMember({"bash", "zsh", "fish"}))
-      ->required();
-  return {app, [shell, &program] {
-            std::fputs(completion(program, *shell).c_str(), stdout);
+  app.option("shell", *shell, "for which shell").one_of({"bash", "zsh", "fish"}).required();
+  return {app, [shell, program] {
+            std::fputs(completion(program.parser(), *shell).c_str(), stdout);
             return kOk;
           }};
 }
 
-Command manual_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("man", "print the manual page, in roff");
-  return {app, [&program] {
-            std::fputs(manual(program).c_str(), stdout);
+Command manual_command(CommandLine program) {
+  CommandLine app = program.command("man", "print the manual page, in roff");
+  return {app, [program] {
+            std::fputs(manual(program.parser()).c_str(), stdout);
             return kOk;
           }};
 }

@@ -2,7 +2,6 @@
 // probably meant.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "command.h"
@@ -16,7 +15,7 @@ std::string manual(const CLI::App& program);
 // "did you mean ...?" for the first word that is no command or option; "" if nothing is near.
 std::string meant(const CLI::App& program, int argc, char** argv);
 
-Command completion_command(CLI::App& program);
-Command manual_command(CLI::App& program);
+Command completion_command(CommandLine program);
+Command manual_command(CommandLine program);
 
 }  // namespace sdx::cli

@@ -125,16 +125,16 @@ Result<int> fix(const Flags& flags) {
 
 }  // namespace
 
-Command fix_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand(
+Command fix_command(CommandLine program) {
+  CommandLine app = program.command(
       "fix", "repair what a profile asks for without changing an answer, and prove it");
   auto flags = std::make_shared<Flags>();
-  app->add_option("in", flags->in, "an .onnx file")->required();
-  app->add_option("out", flags->out, "the file to write")->required();
-  app->add_option("--profile", flags->profile, "the rules to keep")
-      ->check(CLI::IsMember({"onnx", "sonnx", "sonnx-full"}))
-      ->capture_default_str();
-  flags->inputs.add_to(*app);
+  app.option("in", flags->in, "an .onnx file").required();
+  app.option("out", flags->out, "the file to write").required();
+  app.option("--profile", flags->profile, "the rules to keep")
+      .one_of({"onnx", "sonnx", "sonnx-full"})
+      .show_default();
+  flags->inputs.add_to(app);
   return {app, [flags] {
             const Result<int> code = fix(*flags);
             return code ? *code : report(code.error());

@@ -5,6 +5,6 @@
 
 namespace sdx::cli {
 
-Command fix_command(CLI::App& program);
+Command fix_command(CommandLine program);
 
 }  // namespace sdx::cli

@@ -115,13 +115,13 @@ Status info(const Flags& flags) {
 
 }  // namespace
 
-Command info_command(CLI::App& program) {
-  CLI::App* app =
-      program.add_subcommand("info", "metadata, signature, operators, parameters, multiply-adds");
+Command info_command(CommandLine program) {
+  CommandLine app =
+      program.command("info", "metadata, signature, operators, parameters, multiply-adds");
   auto flags = std::make_shared<Flags>();
-  app->add_option("model", flags->model, "an .onnx file, or its text (.txt)")->required();
-  flags->inputs.add_sizes_to(*app);
-  flags->limits.add_to(*app);
+  app.option("model", flags->model, "an .onnx file, or its text (.txt)").required();
+  flags->inputs.add_sizes_to(app);
+  flags->limits.add_to(app);
   return {app, [flags] {
             const Status status = info(*flags);
             return status ? kOk : report(status.error());

@@ -135,23 +135,21 @@ Result<Value> random_value(const std::string& name, const Fact& fact, uint64_t s
   return Value(std::move(tensor));
 }
 
-void InputFlags::add_to(CLI::App& app) {
-  app.add_option(
-         "--input", files,
-         "an input's value: NAME=FILE, a .pb, .npy or .npz file; or FILE.npz, which gives each "
-         "input the array of its name")
-      ->take_all();
-  app.add_option("--random", seed, "draw the inputs that no file gives, from this seed");
+void InputFlags::add_to(CommandLine app) {
+  app.option("--input", files,
+             "an input's value: NAME=FILE, a .pb, .npy or .npz file; or FILE.npz, which gives each "
+             "input the array of its name")
+      .take_all();
+  app.option("--random", seed, "draw the inputs that no file gives, from this seed");
   add_sizes_to(app);
 }
 
-void InputFlags::add_sizes_to(CLI::App& app) {
-  app.add_option("--set", sizes, "the size of a symbolic dimension: DIM=V")->take_all();
-  app.add_option(
-         "--assert", assertions,
-         "what holds of symbolic dimensions, as in N<=512 or H%32==0; checked when they are "
-         "known")
-      ->take_all();
+void InputFlags::add_sizes_to(CommandLine app) {
+  app.option("--set", sizes, "the size of a symbolic dimension: DIM=V").take_all();
+  app.option("--assert", assertions,
+             "what holds of symbolic dimensions, as in N<=512 or H%32==0; checked when they are "
+             "known")
+      .take_all();
 }
 
 Status InputFlags::complete(const model::Model& model, CompileOptions& options) const {

@@ -24,8 +24,8 @@ struct InputFlags {
   std::vector<std::string> sizes;  // DIM=V
   std::vector<std::string> assertions;
 
-  void add_to(CLI::App& app);
-  void add_sizes_to(CLI::App& app);  // --set and --assert alone
+  void add_to(CommandLine app);
+  void add_sizes_to(CommandLine app);  // --set and --assert alone
   // --set, with names that the model's inputs use.
   Result<Bindings> bindings(const model::Model& model) const;
   // The sizes, the assertions, and the inputs that are given in place of the model's default.

@@ -39,12 +39,12 @@ std::optional<size_t> value_of(std::string_view given, std::string_view name) {
 
 }  // namespace
 
-void LimitFlags::add_to(CLI::App& app) {
+void LimitFlags::add_to(CommandLine app) {
   std::string names;
   for (const Named& named : kNamed) names += fmt::format("{}, ", named.name);
-  app.add_option("--limit", given,
-                 fmt::format("NAME=VALUE, what the model may ask for: {}{}", names, kInlined))
-      ->take_all();
+  app.option("--limit", given,
+             fmt::format("NAME=VALUE, what the model may ask for: {}{}", names, kInlined))
+      .take_all();
 }
 
 Result<model::Limits> LimitFlags::reading() const {

@@ -1,4 +1,5 @@
 // The commands of the program, and what they share.
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 
@@ -10,23 +11,18 @@
 
 namespace sdx::cli {
 
-void EngineFlags::add_to(CLI::App& app) {
-  app.add_option("--threads", threads, "threads to use; 0: all this process may use")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--isa", isa, "instruction set")
-      ->check(CLI::IsMember({"portable", "avx2", "avx512", "native"}));
-  app.add_option("--optimize", optimize, "rewrites, which keep every bit")
-      ->check(CLI::IsMember({"on", "off"}));
-  app.add_option("--numerics", numerics, "strict: no rewrite that changes bits")
-      ->check(CLI::IsMember({"standard", "strict"}));
-  app.add_option("--arena-limit", arena_limit,
-                 "most bytes of working memory; 0: as much as the machine has");
-  app.add_option("--plans", plans, "plans to keep for different shapes")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app.add_option("--pack-cache", pack_cache,
-                 "keep packed weights in this folder, or \"beside\" the model, for the next load")
-      ->type_name("DIR|beside");
+void EngineFlags::add_to(CommandLine app) {
+  app.option("--threads", threads, "threads to use; 0: all this process may use").not_negative();
+  app.option("--isa", isa, "instruction set").one_of({"portable", "avx2", "avx512", "native"});
+  app.option("--optimize", optimize, "rewrites, which keep every bit").one_of({"on", "off"});
+  app.option("--numerics", numerics, "strict: no rewrite that changes bits")
+      .one_of({"standard", "strict"});
+  app.option("--arena-limit", arena_limit,
+             "most bytes of working memory; 0: as much as the machine has");
+  app.option("--plans", plans, "plans to keep for different shapes").positive().show_default();
+  app.option("--pack-cache", pack_cache,
+             "keep packed weights in this folder, or \"beside\" the model, for the next load")
+      .called("DIR|beside");
   limits.add_to(app);
 }
 
@@ -57,25 +53,27 @@ int report(const Error& error, int code) {
 }
 
 int program(int argc, char** argv) {
-  CLI::App app("One model, one answer: an ONNX engine whose results have the same bits everywhere.",
-               "sardonyx");
-  app.require_subcommand(1);
+  CLI::App parser(
+      "One model, one answer: an ONNX engine whose results have the same bits everywhere.",
+      "sardonyx");
+  parser.require_subcommand(1);
+  const CommandLine app(parser);
   const Command commands[] = {info_command(app),    check_command(app),   fix_command(app),
                               show_command(app),    run_command(app),     test_command(app),
                               bench_command(app),   profile_command(app), compare_command(app),
                               convert_command(app), ops_command(app),     completion_command(app),
                               manual_command(app)};
   try {
-    app.parse(argc, argv);
+    parser.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (app.exit(error) == 0) return kOk;
-    if (const std::string hint = meant(app, argc, argv); !hint.empty()) {
+    if (parser.exit(error) == 0) return kOk;
+    if (const std::string hint = meant(parser, argc, argv); !hint.empty()) {
       std::fprintf(stderr, "   = help: %s\n", hint.c_str());
     }
     return kUnreadable;
   }
   for (const Command& command : commands) {
-    if (command.app->parsed()) return command.run();
+    if (command.app.chosen()) return command.run();
   }
   return kUnreadable;
 }

@@ -212,13 +212,13 @@ int ops(const Flags& flags) {
 
 }  // namespace
 
-Command ops_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("ops", "every operator, version and type that runs here");
+Command ops_command(CommandLine program) {
+  CommandLine app = program.command("ops", "every operator, version and type that runs here");
   auto flags = std::make_shared<Flags>();
-  app->add_option("operator", flags->name,
-                  "one operator, as Conv or ai.onnx.ml.Scaler; or a file of an operator set");
-  app->add_flag("--json", flags->json, "for programs");
-  app->add_flag("--markdown", flags->markdown, "the page docs/operators.md");
+  app.option("operator", flags->name,
+             "one operator, as Conv or ai.onnx.ml.Scaler; or a file of an operator set");
+  app.flag("--json", flags->json, "for programs");
+  app.flag("--markdown", flags->markdown, "the page docs/operators.md");
   return {app, [flags] { return ops(*flags); }};
 }
 

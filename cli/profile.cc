@@ -234,18 +234,16 @@ Status profile(const Flags& flags) {
 
 }  // namespace
 
-Command profile_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("profile", "time by node and by operator");
+Command profile_command(CommandLine program) {
+  CommandLine app = program.command("profile", "time by node and by operator");
   auto flags = std::make_shared<Flags>();
-  app->add_option("model", flags->model, "an .onnx file, or its text (.txt)")->required();
-  app->add_option("--trace", flags->trace, "also write every step in Chrome's trace format");
-  app->add_option("--runs", flags->runs, "timed runs")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  app->add_option("--top", flags->top, "nodes to list")->capture_default_str();
+  app.option("model", flags->model, "an .onnx file, or its text (.txt)").required();
+  app.option("--trace", flags->trace, "also write every step in Chrome's trace format");
+  app.option("--runs", flags->runs, "timed runs").positive().show_default();
+  app.option("--top", flags->top, "nodes to list").show_default();
   flags->inputs.seed = 0;
-  flags->inputs.add_to(*app);
-  flags->engine.add_to(*app);
+  flags->inputs.add_to(app);
+  flags->engine.add_to(app);
   return {app, [flags] {
             const Status status = profile(*flags);
             return status ? kOk : report(status.error());

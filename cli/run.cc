@@ -151,34 +151,33 @@ Status run(const Flags& flags) {
 
 }  // namespace
 
-Command run_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("run", "run a model");
+Command run_command(CommandLine program) {
+  CommandLine app = program.command("run", "run a model");
   auto flags = std::make_shared<Flags>();
-  app->add_option("model", flags->model, "an .onnx file, or its text (.txt)")->required();
-  flags->inputs.add_to(*app);
-  app->add_option("--output-dir", flags->output_dir,
-                  "write output_0.pb, output_1.pb ... here, all or none");
-  app->add_option(
-         "--format", flags->format,
-         "of these files: pb, ONNX's; npy, numpy's; npz, all in outputs.npz by their names")
-      ->check(CLI::IsMember({"pb", "npy", "npz"}))
-      ->capture_default_str();
-  app->add_flag("--digest", flags->digest, "print NAME TYPE SHAPE SHA-256 of every output");
-  app->add_option("--outputs", flags->outputs, "compute only these outputs: NAME,NAME")
-      ->delimiter(',');
-  app->add_option("--state", flags->states, "OUT=IN: this output is that input of the next step")
-      ->take_all();
-  app->add_option("--steps", flags->steps,
-                  "runs one after another; of several files that --input "
-                  "gives to one input, each step takes the next")
-      ->check(CLI::PositiveNumber);
-  app->add_flag("--trace", flags->trace,
-                "print when tensors become defined and nodes become executable and execute");
-  app->add_option("--order", flags->order,
-                  "random:SEED executes the nodes in a valid order drawn with the seed");
-  app->add_option("--time-limit", flags->time_limit, "seconds after which the run is ended");
-  app->add_option("--loop-limit", flags->loop_limit, "iterations after which a Loop is ended");
-  flags->engine.add_to(*app);
+  app.option("model", flags->model, "an .onnx file, or its text (.txt)").required();
+  flags->inputs.add_to(app);
+  app.option("--output-dir", flags->output_dir,
+             "write output_0.pb, output_1.pb ... here, all or none");
+  app.option("--format", flags->format,
+             "of these files: pb, ONNX's; npy, numpy's; npz, all in outputs.npz by their names")
+      .one_of({"pb", "npy", "npz"})
+      .show_default();
+  app.flag("--digest", flags->digest, "print NAME TYPE SHAPE SHA-256 of every output");
+  app.option("--outputs", flags->outputs, "compute only these outputs: NAME,NAME")
+      .separated_by(',');
+  app.option("--state", flags->states, "OUT=IN: this output is that input of the next step")
+      .take_all();
+  app.option("--steps", flags->steps,
+             "runs one after another; of several files that --input "
+             "gives to one input, each step takes the next")
+      .positive();
+  app.flag("--trace", flags->trace,
+           "print when tensors become defined and nodes become executable and execute");
+  app.option("--order", flags->order,
+             "random:SEED executes the nodes in a valid order drawn with the seed");
+  app.option("--time-limit", flags->time_limit, "seconds after which the run is ended");
+  app.option("--loop-limit", flags->loop_limit, "iterations after which a Loop is ended");
+  flags->engine.add_to(app);
   return {app, [flags] {
             const Status status = run(*flags);
             return status ? kOk : report(status.error());

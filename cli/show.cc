@@ -93,27 +93,27 @@ Result<std::string> text_at(const Flags& flags) {
 
 }  // namespace
 
-Command show_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("show", "print a model at one stage of its road");
+Command show_command(CommandLine program) {
+  CommandLine app = program.command("show", "print a model at one stage of its road");
   auto flags = std::make_shared<Flags>();
-  app->add_option("model", flags->model, "an .onnx file, or its text (.txt)")->required();
-  app->add_option("--at", flags->stage,
-                  "model: as written; checked: the same, if valid; inferred: with types; typed, "
-                  "optimized: the typed graph; plan: steps, kernels and memory")
-      ->check(CLI::IsMember({"model", "checked", "inferred", "typed", "optimized", "plan"}))
-      ->capture_default_str();
-  app->add_option("--format", flags->format,
-                  "text, or a drawing of the graph: svg, or dot for Graphviz; json: the journal")
-      ->check(CLI::IsMember({"text", "svg", "dot", "json"}))
-      ->capture_default_str();
-  flags->inputs.add_sizes_to(*app);
-  app->add_option("--explain", flags->explain,
-                  "at inferred: why this value has its type, rank and dimensions");
-  app->add_flag("--summary", flags->summary, "at inferred: how much is known, in counts");
-  app->add_flag("--journal", flags->journal,
-                "at plan: the model's nodes that each step stems from, the rules that led there, "
-                "and what became of each node");
-  flags->engine.add_to(*app);
+  app.option("model", flags->model, "an .onnx file, or its text (.txt)").required();
+  app.option("--at", flags->stage,
+             "model: as written; checked: the same, if valid; inferred: with types; typed, "
+             "optimized: the typed graph; plan: steps, kernels and memory")
+      .one_of({"model", "checked", "inferred", "typed", "optimized", "plan"})
+      .show_default();
+  app.option("--format", flags->format,
+             "text, or a drawing of the graph: svg, or dot for Graphviz; json: the journal")
+      .one_of({"text", "svg", "dot", "json"})
+      .show_default();
+  flags->inputs.add_sizes_to(app);
+  app.option("--explain", flags->explain,
+             "at inferred: why this value has its type, rank and dimensions");
+  app.flag("--summary", flags->summary, "at inferred: how much is known, in counts");
+  app.flag("--journal", flags->journal,
+           "at plan: the model's nodes that each step stems from, the rules that led there, "
+           "and what became of each node");
+  flags->engine.add_to(app);
   return {app, [flags] {
             const Result<std::string> text = text_at(*flags);
             if (!text) return report(text.error());

@@ -297,29 +297,26 @@ int test(const Flags& flags) {
 
 }  // namespace
 
-Command test_command(CLI::App& program) {
-  CLI::App* app = program.add_subcommand("test", "run ONNX backend-test folders");
+Command test_command(CommandLine program) {
+  CommandLine app = program.command("test", "run ONNX backend-test folders");
   auto flags = std::make_shared<Flags>();
-  app->add_option("folder", flags->folders, "a test, or a folder of tests")
-      ->required()
-      ->check(CLI::ExistingDirectory);
-  app->add_flag("--quiet", flags->quiet, "only the closing lines");
-  app->add_flag("--list-missing", flags->list_missing,
-                "also the operators that tests need and this build lacks");
-  app->add_option("--expect-failures", flags->expected,
-                  "a file of lines \"test_name reason\": exactly these may fail, and must")
-      ->check(CLI::ExistingFile);
-  app->add_option("--order", flags->order,
-                  "random:SEED,COUNT: also run models of more than two nodes in COUNT random valid "
-                  "orders; the outputs must be equal byte by byte");
-  app->add_flag("--inline-ops", flags->inline_operators,
-                "with operators that ONNX defines as functions replaced by their bodies; only "
-                "models that have some");
-  app->add_flag("--facts", flags->facts,
-                "also run node by node: what was inferred of every wire must hold");
-  app->add_flag("--digest", flags->digest,
-                "one SHA-256 of the digests of all outputs of all tests");
-  flags->engine.add_to(*app);
+  app.option("folder", flags->folders, "a test, or a folder of tests").required().existing_folder();
+  app.flag("--quiet", flags->quiet, "only the closing lines");
+  app.flag("--list-missing", flags->list_missing,
+           "also the operators that tests need and this build lacks");
+  app.option("--expect-failures", flags->expected,
+             "a file of lines \"test_name reason\": exactly these may fail, and must")
+      .existing_file();
+  app.option("--order", flags->order,
+             "random:SEED,COUNT: also run models of more than two nodes in COUNT random valid "
+             "orders; the outputs must be equal byte by byte");
+  app.flag("--inline-ops", flags->inline_operators,
+           "with operators that ONNX defines as functions replaced by their bodies; only "
+           "models that have some");
+  app.flag("--facts", flags->facts,
+           "also run node by node: what was inferred of every wire must hold");
+  app.flag("--digest", flags->digest, "one SHA-256 of the digests of all outputs of all tests");
+  flags->engine.add_to(app);
   return {app, [flags] { return test(*flags); }};
 }
 
