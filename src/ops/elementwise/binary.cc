@@ -36,6 +36,26 @@ Result<size_t> read_legacy_broadcast(const Node& node, const Facts& in) {
   return a.size() - b.size() - size_t(axis);
 }
 
+Status binary_runs(std::string_view name, BinaryRun run, const Binary& a, Args& args,
+                   bool threads) {
+  if (run == nullptr) return unsupported_type(name, args.in(0).type);
+  const size_t in_bytes = bytes_for(args.in(0).type, 1), out_bytes = bytes_for(args.out().type, 1);
+  const auto *first = args.in(0).data<std::byte>(), *second = args.in(1).data<std::byte>();
+  const Broadcast<2> walk(args.out().dims, {args.in(0).dims, args.in(1).dims}, {0, a.trail});
+  const auto range = [&](size_t begin, size_t end, int) {
+    walk.pieces(begin, end, [&](size_t at, const auto& from, size_t length) {
+      run(a, first + from[0] * in_bytes, walk.step(0), second + from[1] * in_bytes, walk.step(1),
+          args.out().data<std::byte>() + at * out_bytes, length);
+    });
+  };
+  if (threads) {
+    args.pool->parallel(args.out().count, kElementGrain, range);
+  } else {
+    range(0, args.out().count, 0);
+  }
+  return ok();
+}
+
 namespace {
 
 // One operand is [outer, 1, inner] where the other and the output are [outer, many, inner], with an

@@ -74,62 +74,64 @@ Result<Facts> infer_binary(const Binary& a, const Facts& in) {
   return Facts{std::move(out)};
 }
 
-// Output elements [begin, end), one after the other.
+// A run of `length` results; a step is 1, or 0 for an input that stays.
+using BinaryRun = void (*)(const Binary&, const void* a, size_t step_a, const void* b,
+                           size_t step_b, void* y, size_t length);
+
 template <class M, class T>
-void binary_range(const Binary& attrs, const Args& args, size_t begin, size_t end) {
+void binary_run(const Binary& attrs, const void* first, size_t step_a, const void* second,
+                size_t step_b, void* out, size_t length) {
   using In = Element<T>;
   using Result = std::conditional_t<gives_bool<M>, Bool, T>;
-  const T *a = args.in(0).data<T>(), *b = args.in(1).data<T>();
-  Result* y = args.out().data<Result>();
-  const Broadcast<2> walk(args.out().dims, {args.in(0).dims, args.in(1).dims}, {0, attrs.trail});
-  walk.pieces(begin, end, [&](size_t at, const auto& from, size_t length) {
-    // The steps and the inner loop's length as constants, and results that cannot be an input, so
-    // that it vectorises.
-    const auto loop = [&](auto step_a, auto step_b) {
-      const auto one = [&](size_t i) {
-        return Element<Result>::put(M::apply(In::get(a[from[0] + i * step_a()]),
-                                             In::get(b[from[1] + i * step_b()]), attrs));
-      };
-      size_t i = 0;
-      if constexpr (std::is_trivially_copyable_v<Result>) {
-        constexpr size_t kChunk = 64;
-        for (; i + kChunk <= length; i += kChunk) {
-          std::array<Result, kChunk> made;
-          for (size_t j = 0; j < kChunk; ++j) made[j] = one(i + j);
-          std::memcpy(y + at + i, made.data(), sizeof made);
-        }
-      }
-      for (; i < length; ++i) y[at + i] = one(i);
+  const T *a = static_cast<const T*>(first), *b = static_cast<const T*>(second);
+  Result* y = static_cast<Result*>(out);
+  // The steps and the inner loop's length as constants, and results that cannot be an input, so
+  // that it vectorises.
+  const auto loop = [&](auto step_a, auto step_b) {
+    const auto one = [&](size_t i) {
+      return Element<Result>::put(
+          M::apply(In::get(a[i * step_a()]), In::get(b[i * step_b()]), attrs));
     };
-    using One = std::integral_constant<size_t, 1>;
-    using Zero = std::integral_constant<size_t, 0>;
-    if (walk.step(0) == 0) return walk.step(1) == 0 ? loop(Zero(), Zero()) : loop(Zero(), One());
-    walk.step(1) == 0 ? loop(One(), Zero()) : loop(One(), One());
-  });
-}
-
-template <class M>
-Status over_types(const Binary& a, Args& args, auto&& spread) {
-  bool done = false;
-  visit_elements(args.in(0).type, [&]<class T>() {
-    if constexpr (applies<M, typename Element<T>::Compute>) {
-      spread([&](size_t begin, size_t end, int) { binary_range<M, T>(a, args, begin, end); });
-      done = true;
+    size_t i = 0;
+    if constexpr (std::is_trivially_copyable_v<Result>) {
+      constexpr size_t kChunk = 64;
+      for (; i + kChunk <= length; i += kChunk) {
+        std::array<Result, kChunk> made;
+        for (size_t j = 0; j < kChunk; ++j) made[j] = one(i + j);
+        std::memcpy(y + i, made.data(), sizeof made);
+      }
     }
-  });
-  return done ? ok() : Status(unsupported_type(M::name, args.in(0).type));
+    for (; i < length; ++i) y[i] = one(i);
+  };
+  using One = std::integral_constant<size_t, 1>;
+  using Zero = std::integral_constant<size_t, 0>;
+  // Where both stay there is one element.
+  if (step_a == step_b) return loop(One(), One());
+  step_a == 0 ? loop(Zero(), One()) : loop(One(), Zero());
 }
 
-// y[i] = apply(a[i], b[i]) with missing axes and axes of size 1 repeated.
+// The member's loop for elements of this type; null if it has none.
+template <class M>
+BinaryRun binary_run_of(DType type) {
+  BinaryRun found = nullptr;
+  visit_elements(type, [&]<class T>() {
+    if constexpr (applies<M, typename Element<T>::Compute>) found = binary_run<M, T>;
+  });
+  return found;
+}
+
+// y[i] = apply(a[i], b[i]) with missing axes and axes of size 1 repeated: by this thread alone, or
+// by all.
+Status binary_runs(std::string_view name, BinaryRun run, const Binary& a, Args& args, bool threads);
+
 template <class M>
 Status binary_reference(const Binary& a, Args& args) {
-  return over_types<M>(a, args, [&](auto&& body) { body(0, args.out().count, 0); });
+  return binary_runs(M::name, binary_run_of<M>(args.in(0).type), a, args, false);
 }
 
 template <class M>
 Status binary_threads(const Binary& a, Args& args) {
-  return over_types<M>(
-      a, args, [&](auto&& body) { args.pool->parallel(args.out().count, kElementGrain, body); });
+  return binary_runs(M::name, binary_run_of<M>(args.in(0).type), a, args, true);
 }
 
 template <class M>

@@ -6,6 +6,21 @@
 
 namespace sdx::ops {
 
+Status unary_runs(std::string_view name, UnaryRun run, const Unary& a, Args& args, bool threads) {
+  if (run == nullptr) return unsupported_type(name, args.in(0).type);
+  const size_t bytes = bytes_for(args.in(0).type, 1);
+  const auto range = [&](size_t begin, size_t end, int) {
+    run(a, args.in(0).data<std::byte>() + begin * bytes,
+        args.out().data<std::byte>() + begin * bytes, end - begin);
+  };
+  if (threads) {
+    args.pool->parallel(args.out().count, kElementGrain / 4, range);
+  } else {
+    range(0, args.out().count, 0);
+  }
+  return ok();
+}
+
 void unary_tiles(UnaryOp code, float p, float q, Args& args) {
   const auto tile = SDX_PICK(tile_unary, args.isa);
   const DType type = args.out().type;

@@ -44,34 +44,39 @@ Result<Facts> infer_unary(const Unary&, const Facts& in) {
   return Facts{std::move(out)};
 }
 
-template <class M>
-Status over_unary_types(const Unary& a, Args& args, auto&& spread) {
-  bool done = false;
-  visit_elements(args.in(0).type, [&]<class T>() {
-    using E = Element<T>;
-    if constexpr (requires(typename E::Compute x) { M::apply(x, a); }) {
-      const T* x = args.in(0).data<T>();
-      T* y = args.out().data<T>();
-      spread([&](size_t begin, size_t end, int) {
-        for (size_t i = begin; i < end; ++i) y[i] = E::put(M::apply(E::get(x[i]), a));
-      });
-      done = true;
-    }
-  });
-  return done ? ok() : Status(unsupported_type(M::name, args.in(0).type));
+using UnaryRun = void (*)(const Unary&, const void* x, void* y, size_t length);
+
+template <class M, class T>
+void unary_run(const Unary& a, const void* in, void* out, size_t length) {
+  using E = Element<T>;
+  const T* x = static_cast<const T*>(in);
+  T* y = static_cast<T*>(out);
+  for (size_t i = 0; i < length; ++i) y[i] = E::put(M::apply(E::get(x[i]), a));
 }
 
-// y[i] = apply(x[i]).
+// The member's loop for elements of this type; null if it has none.
+template <class M>
+UnaryRun unary_run_of(DType type) {
+  UnaryRun found = nullptr;
+  visit_elements(type, [&]<class T>() {
+    if constexpr (requires(typename Element<T>::Compute x, const Unary& a) { M::apply(x, a); }) {
+      found = unary_run<M, T>;
+    }
+  });
+  return found;
+}
+
+// y[i] = apply(x[i]): by this thread alone, or by all.
+Status unary_runs(std::string_view name, UnaryRun run, const Unary& a, Args& args, bool threads);
+
 template <class M>
 Status unary_reference(const Unary& a, Args& args) {
-  return over_unary_types<M>(a, args, [&](auto&& body) { body(0, args.out().count, 0); });
+  return unary_runs(M::name, unary_run_of<M>(args.in(0).type), a, args, false);
 }
 
 template <class M>
 Status unary_threads(const Unary& a, Args& args) {
-  return over_unary_types<M>(a, args, [&](auto&& body) {
-    args.pool->parallel(args.out().count, kElementGrain / 4, body);
-  });
+  return unary_runs(M::name, unary_run_of<M>(args.in(0).type), a, args, true);
 }
 
 template <class M>
