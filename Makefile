@@ -1,7 +1,6 @@
 # The two commands that do everything on a fresh Debian 12: `make demo` and `make test`.
 BUILD ?= build
 JOBS  ?= $(shell nproc)
-export CCACHE_NOHASHDIR = 1
 
 .PHONY: all configure deps demo test test-fast bench deb check-deb site ops format check-format fuzz out-of-memory tidy clean
 

@@ -1,4 +1,5 @@
 # One folder of src/ is one target, sdx_<folder>, with the include path of the folders it may see and of no other.
+# HEADERS names what it starts from (precompiled.cmake).
 #
 #   x.cc         compiled once
 #   x.isa.cc     compiled once per instruction set, with SDX_ISA=portable|avx2|avx512 (see kernel/isa.h)
@@ -22,7 +23,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
 endif()
 
 function(sdx_folder name)
-  cmake_parse_arguments(ARG "" "" "DEPS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "HEADERS" "DEPS;LINK" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})
   # "#include <folder>/x.h" resolves through a directory that holds this folder alone.
   set(root ${CMAKE_BINARY_DIR}/road/${name})
@@ -46,10 +47,12 @@ function(sdx_folder name)
   list(FILTER sources EXCLUDE REGEX "(_test|_bench|\\.isa)\\.cc$")
   set_property(GLOBAL PROPERTY SDX_TESTS_${name} "${test_sources}")
   set_property(GLOBAL PROPERTY SDX_BENCHES_${name} "${bench_sources}")
+  set_property(GLOBAL PROPERTY SDX_HEADERS_${name} "${ARG_HEADERS}")
   set_property(GLOBAL APPEND PROPERTY SDX_FOLDERS ${name})
 
   if(sources)
     sdx_objects(sdx_${name} ${name} ${sources})
+    sdx_precompile(sdx_${name} ${ARG_HEADERS})
   endif()
   if(isa_sources AND SDX_FUZZ)
     sdx_kernels_of_gcc(sdx_${name} "${isa_sources}")
@@ -76,7 +79,16 @@ function(sdx_library)
   target_link_libraries(sardonyx PUBLIC sdx_api_see fmt::fmt Threads::Threads)
 endfunction()
 
+# Tests run once and are compiled often.
+set(SDX_FLAGS_TEST -O1)
+
 function(sdx_tests)
+  add_library(sdx_test_see INTERFACE)
+  target_link_libraries(sdx_test_see INTERFACE sdx_op_see GTest::gtest)
+  sdx_precompiled(test <gtest/gtest.h> <op/op.h> <algorithm> <functional> <set>)
+  if(SDX_PRECOMPILED)
+    target_compile_options(sdx_headers_test PRIVATE ${SDX_FLAGS_TEST})
+  endif()
   get_property(folders GLOBAL PROPERTY SDX_FOLDERS)
   foreach(name ${folders})
     get_property(sources GLOBAL PROPERTY SDX_TESTS_${name})
@@ -85,6 +97,13 @@ function(sdx_tests)
       target_link_libraries(${name}_test PRIVATE sardonyx GTest::gtest_main mpfr gmp
                             nlohmann_json::nlohmann_json)
       target_compile_definitions(${name}_test PRIVATE SDX_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+      target_compile_options(${name}_test PRIVATE -fPIC ${SDX_FLAGS_TEST})
+      get_property(headers GLOBAL PROPERTY SDX_HEADERS_${name})
+      if(headers STREQUAL op)
+        # Compiled as the precompiled header is.
+        set_target_properties(${name}_test PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+        sdx_precompile(${name}_test test)
+      endif()
       add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1)
     endif()
   endforeach()

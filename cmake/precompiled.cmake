@@ -1,0 +1,27 @@
+# What nearly every file of the road includes is compiled once, as a precompiled header, and reused by the folders that
+# see it anyway. Files include what they use all the same: the fuzzers' build does without (SDX_PRECOMPILED=OFF).
+#
+#   sdx_precompiled(op <op/op.h>)   the header set "op", built with the include path of src/op
+#   sdx_precompile(target op)       `target` starts from it
+
+option(SDX_PRECOMPILED "compile common headers once" ON)
+if(SDX_FUZZ)
+  set(SDX_PRECOMPILED OFF)
+endif()
+
+function(sdx_precompiled name)
+  if(NOT SDX_PRECOMPILED)
+    return()
+  endif()
+  set(empty ${CMAKE_BINARY_DIR}/precompiled/${name}.cc)
+  file(CONFIGURE OUTPUT ${empty} CONTENT "// Carries a precompiled header.\n")
+  add_library(sdx_headers_${name} OBJECT ${empty})
+  target_link_libraries(sdx_headers_${name} PRIVATE sdx_${name}_see)
+  target_precompile_headers(sdx_headers_${name} PRIVATE ${ARGN})
+endfunction()
+
+function(sdx_precompile target name)
+  if(SDX_PRECOMPILED)
+    target_precompile_headers(${target} REUSE_FROM sdx_headers_${name})
+  endif()
+endfunction()
