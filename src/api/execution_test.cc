@@ -1,5 +1,6 @@
 // How models run: subgraphs, open shapes, state, defaults, limits, threads. The models are those of
 // scripts/make_run_models.py.
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
 // out as an Error.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <new>
 #include <string_view>

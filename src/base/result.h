@@ -1,13 +1,13 @@
 // Result<T>: a value or an Error. The library never throws for what a file or a caller can cause.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cassert>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace sdx {
@@ -21,74 +21,101 @@ struct [[nodiscard]] Error {
   std::string help;
 
   // The same error seen from one stage further out.
-  Error in(std::string place) && {
-    where.push_back(std::move(place));
-    return std::move(*this);
-  }
+  Error in(std::string place) &&;
   // "error[SDX-T0102]: what\n  --> where\n   = help: ..."
   std::string text() const;
 };
 
+namespace detail {
+
+Error failed(std::string_view code, fmt::string_view format, fmt::format_args args);
+
+// An Error on the heap, or none: results are made everywhere and fail seldom, so what a failure
+// needs stays out of the code around it.
+class ErrorBox {
+ public:
+  ErrorBox() = default;
+  ErrorBox(Error&& error);  // NOLINT: implicit by design
+  ErrorBox(const ErrorBox& other)
+      : error_(other.error_ == nullptr ? nullptr : copy(*other.error_)) {}
+  ErrorBox(ErrorBox&& other) noexcept : error_(std::exchange(other.error_, nullptr)) {}
+  ErrorBox& operator=(ErrorBox other) noexcept {
+    std::swap(error_, other.error_);
+    return *this;
+  }
+  ~ErrorBox() {
+    if (error_ != nullptr) destroy(error_);
+  }
+  Error* get() const { return error_; }
+
+ private:
+  static Error* copy(const Error&);
+  static void destroy(Error*);
+  Error* error_ = nullptr;
+};
+
+}  // namespace detail
+
 // fail("SDX-B0001", "expected {} bytes, found {}", n, m)
 template <class... Args>
 Error fail(std::string_view code, fmt::format_string<Args...> format, Args&&... args) {
-  return Error{std::string(code), fmt::format(format, std::forward<Args>(args)...), {}, {}};
+  return detail::failed(code, format, fmt::make_format_args(args...));
 }
 
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value)
-      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
+  Result(T value) : value_(std::move(value)) {}      // NOLINT: implicit by design
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT
 
-  bool ok() const { return state_.index() == 0; }
+  bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
   T& operator*() & {
     assert(ok());
-    return *std::get_if<0>(&state_);
+    return *value_;
   }
   const T& operator*() const& {
     assert(ok());
-    return *std::get_if<0>(&state_);
+    return *value_;
   }
   T&& operator*() && {
     assert(ok());
-    return std::move(*std::get_if<0>(&state_));
+    return *std::move(value_);
   }
   T* operator->() {
     assert(ok());
-    return std::get_if<0>(&state_);
+    return &*value_;
   }
   const T* operator->() const {
     assert(ok());
-    return std::get_if<0>(&state_);
+    return &*value_;
   }
   const Error& error() const& {
     assert(!ok());
-    return *std::get_if<1>(&state_);
+    return *error_.get();
   }
   Error&& error() && {
     assert(!ok());
-    return std::move(*std::get_if<1>(&state_));
+    return std::move(*error_.get());
   }
 
  private:
-  std::variant<T, Error> state_;
+  std::optional<T> value_;
+  detail::ErrorBox error_;
 };
 
 template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() = default;
-  Result(Error error) : error_(std::in_place_index<1>, std::move(error)) {}  // NOLINT
-  bool ok() const { return error_.index() == 0; }
+  Result(Error error) : error_(std::move(error)) {}  // NOLINT
+  bool ok() const { return error_.get() == nullptr; }
   explicit operator bool() const { return ok(); }
-  const Error& error() const& { return *std::get_if<1>(&error_); }
-  Error&& error() && { return std::move(*std::get_if<1>(&error_)); }
+  const Error& error() const& { return *error_.get(); }
+  Error&& error() && { return std::move(*error_.get()); }
 
  private:
-  std::variant<std::monostate, Error> error_;
+  detail::ErrorBox error_;
 };
 
 using Status = Result<void>;

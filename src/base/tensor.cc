@@ -37,6 +37,24 @@ std::shared_ptr<void> allocate_aligned(size_t bytes) {
   return {memory, std::free};
 }
 
+Tensor::Tensor(const Tensor&) = default;
+Tensor::Tensor(Tensor&&) noexcept = default;
+Tensor& Tensor::operator=(const Tensor&) = default;
+Tensor& Tensor::operator=(Tensor&&) noexcept = default;
+Tensor::~Tensor() = default;
+
+Value::Value(const Value&) = default;
+Value::Value(Value&&) noexcept = default;
+Value& Value::operator=(const Value&) = default;
+Value& Value::operator=(Value&&) noexcept = default;
+Value::~Value() = default;
+
+Value Value::of(Sequence items) {
+  return Value(std::make_shared<const Sequence>(std::move(items)));
+}
+
+Value Value::of(Map items) { return Value(std::make_shared<const Map>(std::move(items))); }
+
 Tensor Tensor::make(DType type, Dims dims) {
   Tensor tensor;
   tensor.type_ = type;
@@ -118,3 +136,5 @@ bool equal(const Value& a, const Value& b) {
 }
 
 }  // namespace sdx
+
+template class std::vector<sdx::Value>;

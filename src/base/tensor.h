@@ -29,6 +29,11 @@ std::shared_ptr<void> allocate_aligned(size_t bytes);
 class Tensor {
  public:
   Tensor() = default;  // no type, no data
+  Tensor(const Tensor&);
+  Tensor(Tensor&&) noexcept;
+  Tensor& operator=(const Tensor&);
+  Tensor& operator=(Tensor&&) noexcept;
+  ~Tensor();
 
   // Zeroed memory of its own. The dimensions must have been checked with element_count.
   static Tensor make(DType, Dims);
@@ -97,6 +102,12 @@ using Map = std::map<MapKey, Value>;
 struct Value : std::variant<std::monostate, Tensor, std::shared_ptr<const Sequence>,
                             std::shared_ptr<const Map>> {
   using variant::variant;
+  Value() = default;
+  Value(const Value&);
+  Value(Value&&) noexcept;
+  Value& operator=(const Value&);
+  Value& operator=(Value&&) noexcept;
+  ~Value();
   bool is_none() const { return index() == 0; }
   bool is_tensor() const { return index() == 1; }
   bool is_sequence() const { return index() == 2; }
@@ -104,11 +115,12 @@ struct Value : std::variant<std::monostate, Tensor, std::shared_ptr<const Sequen
   const Tensor& tensor() const { return std::get<1>(*this); }
   const Sequence& sequence() const { return *std::get<2>(*this); }
   const Map& map() const { return *std::get<3>(*this); }
-  static Value of(Sequence items) {
-    return Value(std::make_shared<const Sequence>(std::move(items)));
-  }
-  static Value of(Map items) { return Value(std::make_shared<const Map>(std::move(items))); }
+  static Value of(Sequence items);
+  static Value of(Map items);
 };
 bool equal(const Value&, const Value&);
 
 }  // namespace sdx
+
+// Compiled once, not in every file that holds a list of values.
+extern template class std::vector<sdx::Value>;

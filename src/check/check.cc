@@ -1,5 +1,7 @@
 #include "check/check.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "check/checker.h"

@@ -1,7 +1,7 @@
 // Checker: one run over a model. Each group of rules is a member, in the file of its name.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <map>
 #include <set>

@@ -1,4 +1,6 @@
 // What stands beside the computation: quantization annotations, training, devices.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "check/checker.h"

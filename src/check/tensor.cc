@@ -1,6 +1,8 @@
 // Types as declared and tensors as stored.
 #include "model/tensor.h"
 
+#include <fmt/format.h>
+
 #include "check/checker.h"
 #include "check/text.h"
 

@@ -326,3 +326,5 @@ Dim product(std::span<const Dim> dims) {
 }
 
 }  // namespace sdx
+
+template class std::vector<sdx::Dim>;

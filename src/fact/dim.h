@@ -87,3 +87,5 @@ std::optional<std::vector<int64_t>> constant_dims(const Shape&);
 Dim product(std::span<const Dim>);
 
 }  // namespace sdx
+
+extern template class std::vector<sdx::Dim>;

@@ -4,6 +4,48 @@
 
 namespace sdx {
 
+Fact::Fact() = default;
+Fact::Fact(const Fact&) = default;
+Fact::Fact(Fact&&) noexcept = default;
+Fact& Fact::operator=(const Fact&) = default;
+Fact& Fact::operator=(Fact&&) noexcept = default;
+Fact::~Fact() = default;
+
+Fact Fact::tensor(DType type) {
+  Fact fact;
+  fact.kind = Kind::tensor;
+  fact.type = type;
+  return fact;
+}
+
+Fact Fact::tensor(DType type, Shape shape) {
+  Fact fact = tensor(type);
+  fact.shape = std::move(shape);
+  return fact;
+}
+
+namespace {
+
+Fact holding(Fact::Kind kind, DType key, Fact element) {
+  Fact fact;
+  fact.kind = kind;
+  fact.type = key;
+  fact.element = std::make_shared<const Fact>(std::move(element));
+  return fact;
+}
+
+}  // namespace
+
+Fact Fact::sequence(Fact element) {
+  return holding(Kind::sequence, DType::undefined, std::move(element));
+}
+
+Fact Fact::optional_of(Fact element) {
+  return holding(Kind::optional, DType::undefined, std::move(element));
+}
+
+Fact Fact::map(DType key, Fact value) { return holding(Kind::map, key, std::move(value)); }
+
 Fact Fact::constant(Tensor value) {
   Fact fact = tensor(value.type(), shape_of(value.dims()));
   fact.value = std::make_shared<const Tensor>(std::move(value));
@@ -153,3 +195,5 @@ Result<Shape> broadcast(const Shape& a, const Shape& b) {
 }
 
 }  // namespace sdx
+
+template class std::vector<sdx::Fact>;

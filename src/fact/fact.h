@@ -24,20 +24,19 @@ struct Fact {
   std::optional<std::vector<Dim>> symbolic;
   std::shared_ptr<const Fact> element;  // of a sequence or optional; of a map's values
 
-  static Fact tensor(DType type) { return {Kind::tensor, type, {}, {}, {}, {}}; }
-  static Fact tensor(DType type, Shape shape) {
-    return {Kind::tensor, type, std::move(shape), {}, {}, {}};
-  }
+  Fact();  // absent
+  Fact(const Fact&);
+  Fact(Fact&&) noexcept;
+  Fact& operator=(const Fact&);
+  Fact& operator=(Fact&&) noexcept;
+  ~Fact();
+
+  static Fact tensor(DType type);
+  static Fact tensor(DType type, Shape shape);
   static Fact constant(Tensor value);
-  static Fact sequence(Fact element) {
-    return {Kind::sequence, {}, {}, {}, {}, std::make_shared<const Fact>(std::move(element))};
-  }
-  static Fact optional_of(Fact element) {
-    return {Kind::optional, {}, {}, {}, {}, std::make_shared<const Fact>(std::move(element))};
-  }
-  static Fact map(DType key, Fact value) {
-    return {Kind::map, key, {}, {}, {}, std::make_shared<const Fact>(std::move(value))};
-  }
+  static Fact sequence(Fact element);
+  static Fact optional_of(Fact element);
+  static Fact map(DType key, Fact value);
 
   bool present() const { return kind != Kind::absent; }
   bool is_tensor() const { return kind == Kind::tensor; }
@@ -73,3 +72,5 @@ bool admits(const Fact&, const Value&);
 Result<Shape> broadcast(const Shape&, const Shape&);
 
 }  // namespace sdx
+
+extern template class std::vector<sdx::Fact>;

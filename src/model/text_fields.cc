@@ -1,5 +1,7 @@
 #include "model/text_fields.h"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <charconv>
 #include <cstring>

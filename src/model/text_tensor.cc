@@ -1,5 +1,7 @@
 #include "model/text_tensor.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 

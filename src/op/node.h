@@ -45,29 +45,33 @@ struct Node {
   std::vector<bool> wanted;
   size_t formal_inputs = 0;  // inputs after these are wires that subgraphs capture
 
-  bool has(std::string_view attr) const { return attrs.contains(attr); }
+  Node();
+  Node(const Node&);
+  Node(Node&&) noexcept;
+  Node& operator=(const Node&);
+  Node& operator=(Node&&) noexcept;
+  ~Node();
+
+  bool has(std::string_view attr) const;
   bool wants(size_t output) const { return output < wanted.size() && wanted[output]; }
 
   // The attribute's value. Present and of this type: the signature has been checked before read()
   // is called.
   template <class T>
   const T& get(std::string_view attr) const {
-    return std::get<T>(attrs.find(attr)->second);
+    return std::get<T>(value(attr));
   }
-  int64_t i(std::string_view attr) const { return get<int64_t>(attr); }
-  int64_t i_or(std::string_view attr, int64_t fallback) const {
-    return has(attr) ? i(attr) : fallback;
-  }
-  float f(std::string_view attr) const { return get<float>(attr); }
-  float f_or(std::string_view attr, float fallback) const { return has(attr) ? f(attr) : fallback; }
-  const std::string& s(std::string_view attr) const { return get<std::string>(attr); }
-  const std::vector<int64_t>& ints(std::string_view attr) const {
-    return get<std::vector<int64_t>>(attr);
-  }
+  int64_t i(std::string_view attr) const;
+  int64_t i_or(std::string_view attr, int64_t fallback) const;
+  float f(std::string_view attr) const;
+  float f_or(std::string_view attr, float fallback) const;
+  const std::string& s(std::string_view attr) const;
+  const std::vector<int64_t>& ints(std::string_view attr) const;
   // Empty if the attribute is not given.
-  std::vector<int64_t> ints_or_empty(std::string_view attr) const {
-    return has(attr) ? ints(attr) : std::vector<int64_t>{};
-  }
+  std::vector<int64_t> ints_or_empty(std::string_view attr) const;
+
+ private:
+  const AttrValue& value(std::string_view attr) const;
 };
 
 // Resolves a negative axis; an error if it is not in [-rank, rank).

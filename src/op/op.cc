@@ -31,3 +31,5 @@ const Signature* Op::at(int opset) const {
 }
 
 }  // namespace sdx
+
+template class std::vector<sdx::Case>;

@@ -52,6 +52,10 @@ struct Case {
   size_t outputs = 1;
 };
 
+}  // namespace sdx
+extern template class std::vector<sdx::Case>;
+namespace sdx {
+
 // One instruction of an element-wise program: the member of tile::Unary or tile::Binary, and its
 // parameters.
 struct Pointwise {

@@ -4,6 +4,21 @@
 #include <charconv>
 
 namespace sdx {
+
+AttrValue::AttrValue(const AttrValue&) = default;
+AttrValue::AttrValue(AttrValue&&) noexcept = default;
+AttrValue& AttrValue::operator=(const AttrValue&) = default;
+AttrValue& AttrValue::operator=(AttrValue&&) noexcept = default;
+AttrValue::~AttrValue() = default;
+
+AttrMap::AttrMap() = default;
+AttrMap::AttrMap(std::initializer_list<value_type> values) : map(values) {}
+AttrMap::AttrMap(const AttrMap&) = default;
+AttrMap::AttrMap(AttrMap&&) noexcept = default;
+AttrMap& AttrMap::operator=(const AttrMap&) = default;
+AttrMap& AttrMap::operator=(AttrMap&&) noexcept = default;
+AttrMap::~AttrMap() = default;
+
 namespace {
 
 constexpr std::string_view kAttrNames[] = {

@@ -55,10 +55,26 @@ enum class AttrType : uint8_t {
 std::string_view attr_type_name(AttrType);  // "int", "floats", "sparse_tensor"
 
 // Sparse tensors arrive here dense; type protos as facts; graphs as something that can be typed.
-using AttrValue = std::variant<int64_t, float, std::string, std::vector<int64_t>,
-                               std::vector<float>, std::vector<std::string>, Tensor,
-                               std::vector<Tensor>, Fact, std::shared_ptr<const BodySource>>;
-using AttrMap = std::map<std::string, AttrValue, std::less<>>;
+struct AttrValue : std::variant<int64_t, float, std::string, std::vector<int64_t>,
+                                std::vector<float>, std::vector<std::string>, Tensor,
+                                std::vector<Tensor>, Fact, std::shared_ptr<const BodySource>> {
+  using variant::variant;
+  AttrValue(const AttrValue&);
+  AttrValue(AttrValue&&) noexcept;
+  AttrValue& operator=(const AttrValue&);
+  AttrValue& operator=(AttrValue&&) noexcept;
+  ~AttrValue();
+};
+
+struct AttrMap : std::map<std::string, AttrValue, std::less<>> {
+  AttrMap();
+  AttrMap(std::initializer_list<value_type>);
+  AttrMap(const AttrMap&);
+  AttrMap(AttrMap&&) noexcept;
+  AttrMap& operator=(const AttrMap&);
+  AttrMap& operator=(AttrMap&&) noexcept;
+  ~AttrMap();
+};
 
 struct Version {
   int since;

@@ -43,12 +43,10 @@ struct Use {
 Result<Use> prepare(const Op& op, const Case& test, bool constant) {
   const Signature* signature = op.at(test.opset);
   if (signature == nullptr) return fail("SDX-TEST", "no version for opset {}", test.opset);
-  Node node{.op = &op,
-            .opset = test.opset,
-            .name = {},
-            .attrs = test.attrs,
-            .wanted = {},
-            .formal_inputs = 0};
+  Node node;
+  node.op = &op;
+  node.opset = test.opset;
+  node.attrs = test.attrs;
   for (const AttrDecl& decl : signature->attributes) {
     if (decl.fallback) node.attrs.emplace(decl.name, *decl.fallback);
     if (decl.required && !node.has(decl.name))

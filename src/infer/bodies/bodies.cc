@@ -1,5 +1,7 @@
 #include "infer/bodies/bodies.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 #include <set>

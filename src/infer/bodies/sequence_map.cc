@@ -1,4 +1,6 @@
 // The body of SequenceMap: a Loop over the elements.
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "infer/bodies/bodies.h"

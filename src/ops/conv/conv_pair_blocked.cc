@@ -1,6 +1,8 @@
 // ConvPairBlocked: a Conv of 1 x 1, an element-wise operation and the depthwise Conv that reads
 // them, on channels in blocks of 16; made by the rewrite that joins them. The wire between the two
 // convolutions stays in cache.
+#include <fmt/ranges.h>
+
 #include <cmath>
 
 #include "base/slab.h"

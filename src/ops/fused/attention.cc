@@ -3,6 +3,8 @@
 // with their axes in another order, as the products around it write and read them.
 #include "ops/fused/attention.h"
 
+#include <fmt/ranges.h>
+
 #include "kernel/math/math.h"
 #include "ops/noise.h"
 #include "ops/normalization/softmax_row.h"
