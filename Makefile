@@ -2,22 +2,30 @@
 BUILD ?= build
 JOBS  ?= $(shell nproc)
 
-.PHONY: all configure deps demo test test-fast bench deb check-deb site ops format check-format fuzz out-of-memory tidy clean
+.PHONY: all configure configure-test demo test checks bench deb check-deb site ops format check-format fuzz out-of-memory tidy clean
 
-all: configure
+all: configure-test
 	cmake --build $(BUILD) -j $(JOBS)
 
-configure: deps
+# What the program takes, and what everything else takes too.
+configure:
+	@scripts/install_deps.sh
 	@test -f $(BUILD)/build.ninja || cmake --preset release -B $(BUILD) >/dev/null
 
-deps:
-	@scripts/install_deps.sh
+configure-test:
+	@scripts/install_deps.sh test
+	@cmake --preset release -B $(BUILD) >/dev/null
 
 test: all
 	cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
 
+# Everything that is checked, with the time that each part takes; PARTS="tidy clang" for some of it.
+checks: configure-test
+	@scripts/install_deps.sh checks
+	JOBS=$(JOBS) scripts/checks.sh $(PARTS)
+
 # Every allocation of loading, checking, compiling and running small models fails once.
-out-of-memory: configure
+out-of-memory: configure-test
 	cmake --build $(BUILD) -j $(JOBS) --target out_of_memory_test
 	SARDONYX_EVERY_ALLOCATION=1 $(BUILD)/tests/out_of_memory_test
 
@@ -32,11 +40,13 @@ bench: configure
 	bench/compare.py --build $(BUILD) $(ARGS)
 
 # The Debian packages, in build-deb/packages, and their judgement by lintian.
-deb: deps
+deb:
+	@scripts/install_deps.sh package
 	scripts/make_deb.sh
 
 # The documentation as a site, in build/site.
-site: deps
+site:
+	@scripts/install_deps.sh site
 	mkdocs build --quiet
 
 # The packages installed and used in a root that holds nothing else.
@@ -56,14 +66,14 @@ check-format:
 	git ls-files '*.cc' '*.h' | xargs clang-format --dry-run --Werror
 
 # Every fuzz target for MINUTES of CPU time (1 unless told), in JOBS processes; needs clang.
-fuzz: configure
+fuzz: configure-test
 	@scripts/install_deps.sh fuzz
 	cmake --preset fuzz >/dev/null
 	cmake --build build-fuzz -j $(JOBS) --target fuzz
 	JOBS=$(JOBS) scripts/fuzz.sh build-fuzz $(or $(MINUTES),1)
 
-tidy: configure
-	git ls-files 'src/*.cc' 'cli/*.cc' | grep -v -E '_(test|bench)\.cc|\.isa\.cc' | xargs -P $(JOBS) -n 4 clang-tidy -p $(BUILD) --quiet
+tidy:
+	@$(MAKE) --no-print-directory checks PARTS=tidy
 
 clean:
 	rm -rf build build-*

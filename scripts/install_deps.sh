@@ -1,15 +1,27 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that are missing; silent when there are none. scripts/install_deps.sh fuzz: also those of
-# `make fuzz` alone.
+# Installs the Debian packages that are missing; silent when there are none.
+#   scripts/install_deps.sh            what building the library and the program takes
+#   scripts/install_deps.sh PART...    and also what these parts take: test, package, site, fuzz, checks
 set -euo pipefail
 packages=(
-  g++ cmake ninja-build ccache make pkg-config git clang-format
-  libfmt-dev libre2-dev libcli11-dev nlohmann-json3-dev zlib1g-dev   # the library and the command line
-  libjpeg62-turbo-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev   # formats of ImageDecoder
-  pybind11-dev python3-dev dpkg-dev debhelper dh-python lintian debootstrap mkdocs  # the Python package, Debian packages
-  libgtest-dev libbenchmark-dev libmpfr-dev libgmp-dev libonnx-testdata python3-numpy python3-onnx python3-jsonschema  # tests
+  g++ cmake ninja-build ccache make pkg-config git
+  libfmt-dev libre2-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
+  libjpeg62-turbo-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev  # formats of ImageDecoder
 )
-[ "${1:-}" = fuzz ] && packages+=(clang libclang-rt-dev)
+for part in "$@"; do
+  case $part in
+    test)
+      packages+=(libgtest-dev libbenchmark-dev libmpfr-dev libgmp-dev libonnx-testdata clang-format xz-utils
+                 pybind11-dev python3-dev python3-numpy python3-onnx python3-jsonschema) ;;
+    package) packages+=(dpkg-dev debhelper dh-python lintian debootstrap python3-dev pybind11-dev) ;;
+    site) packages+=(mkdocs) ;;
+    fuzz) packages+=(clang libclang-rt-dev) ;;
+    checks) packages+=(clang clang-tidy libclang-rt-dev) ;;
+    *)
+      echo "install_deps.sh: no part \"$part\": test, package, site, fuzz or checks" >&2
+      exit 2 ;;
+  esac
+done
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
