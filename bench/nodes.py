@@ -81,6 +81,7 @@ def main():
     parser.add_argument("--table", type=pathlib.Path, default=cases.ROOT.parent / "shared/shapes/nodes.csv.xz")
     parser.add_argument("--only", default="", help="operators, by name")
     parser.add_argument("--sample", type=int, help="this many rows, drawn with seed 1")
+    parser.add_argument("--part", default="1/1", help="I/N: every N-th row from the I-th on, to share the work")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--isa", default="native", choices=engines.ISAS)
     parser.add_argument("--rounds", type=int, default=3)
@@ -93,6 +94,8 @@ def main():
     records = [r for r in node_models.rows(options.table) if not options.only or r["op"] in options.only.split(",")]
     if options.sample and options.sample < len(records):
         records = random.Random(1).sample(records, options.sample)
+    part, parts = map(int, options.part.split("/"))
+    records = records[part - 1 :: parts]
     ours = engines.Sardonyx(options.build, options.threads, options.isa)
     peer = engines.peer(options.threads, options.build / "peer")
     results, skipped = [], collections.Counter()
