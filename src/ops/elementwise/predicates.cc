@@ -1,5 +1,7 @@
 // IsNaN and IsInf.
+#include <array>
 #include <cmath>
+#include <cstring>
 
 #include "ops/elementwise/broadcast.h"
 #include "ops/elementwise/element.h"
@@ -45,15 +47,47 @@ Status reference(const Predicate& a, Args& args) {
   return ok();
 }
 
-Status threads(const Predicate& a, Args& args) {
-  visit_floats(args.in(0).type, [&]<class T>() {
-    args.pool->parallel(args.out().count, kElementGrain, [&](size_t begin, size_t end, int) {
-      const T* x = args.in(0).data<T>();
-      uint8_t* y = args.out().data<uint8_t>();
-      for (size_t i = begin; i < end; ++i) y[i] = holds(a, double(load(x[i])));
-    });
+// On the encodings, without a branch, so many at a time that the loop vectorises. `infinity` is the
+// encoding of +infinity; NaNs lie above it, the sign apart.
+template <class Bits>
+void on_encodings(const Predicate& a, Bits infinity, const Bits* x, uint8_t* y, size_t n) {
+  constexpr Bits kSign = Bits(Bits(1) << (8 * sizeof(Bits) - 1));
+  const auto loop = [&](auto test) {
+    constexpr size_t kChunk = 64;
+    size_t i = 0;
+    for (; i + kChunk <= n; i += kChunk) {
+      std::array<uint8_t, kChunk> made;
+      for (size_t j = 0; j < kChunk; ++j) made[j] = test(x[i + j]);
+      std::memcpy(y + i, made.data(), kChunk);
+    }
+    for (; i < n; ++i) y[i] = test(x[i]);
+  };
+  if (a.nan) return loop([&](Bits bits) { return uint8_t(Bits(bits & Bits(~kSign)) > infinity); });
+  const Bits below = Bits(infinity | kSign);
+  const uint8_t positive = a.positive, negative = a.negative;
+  loop([&](Bits bits) {
+    return uint8_t((uint8_t(bits == infinity) & positive) | (uint8_t(bits == below) & negative));
   });
-  return ok();
+}
+
+Status threads(const Predicate& a, Args& args) {
+  const auto run = [&]<class Bits>(Bits infinity) {
+    args.pool->parallel(args.out().count, kElementGrain, [&](size_t begin, size_t end, int) {
+      on_encodings<Bits>(a, infinity, args.in(0).data<Bits>() + begin,
+                         args.out().data<uint8_t>() + begin, end - begin);
+    });
+    return ok();
+  };
+  switch (args.in(0).type) {
+    case DType::f16:
+      return run(uint16_t{0x7c00});
+    case DType::bf16:
+      return run(uint16_t{0x7f80});
+    case DType::f32:
+      return run(uint32_t{0x7f80'0000});
+    default:
+      return run(uint64_t{0x7ff0'0000'0000'0000});
+  }
 }
 
 constexpr Kernel<Predicate> kKernels[] = {

@@ -30,11 +30,11 @@ Result<Facts> infer(const Where&, const Facts& in) {
 
 // Without a branch, which conditions in no order would mislead half of the time; so many at a time,
 // and apart from the output, that the loop vectorises.
-template <class T>
+template <class T, size_t kStepX, size_t kStepY>
 void choose(const uint8_t* condition, const T* x, const T* y, T* out, size_t n) {
   const auto one = [&](size_t i) {
     const T mask = T(-T(condition[i] != 0));
-    return T((x[i] & mask) | (y[i] & T(~mask)));
+    return T((x[i * kStepX] & mask) | (y[i * kStepY] & T(~mask)));
   };
   constexpr size_t kChunk = 64;
   size_t i = 0;
@@ -55,8 +55,12 @@ void range(const Args& args, size_t begin, size_t end) {
   T* out = args.out().data<T>();
   walk.pieces(begin, end, [&](size_t at, const auto& from, size_t length) {
     if constexpr (std::is_integral_v<T>) {
-      if (walk.step(0) == 1 && walk.step(1) == 1 && walk.step(2) == 1)
-        return choose(condition + from[0], x + from[1], y + from[2], out + at, length);
+      if (walk.step(0) == 1) {
+        constexpr void (*kChoose[2][2])(const uint8_t*, const T*, const T*, T*, size_t) = {
+            {choose<T, 0, 0>, choose<T, 0, 1>}, {choose<T, 1, 0>, choose<T, 1, 1>}};
+        return kChoose[walk.step(1)][walk.step(2)](condition + from[0], x + from[1], y + from[2],
+                                                   out + at, length);
+      }
     }
     for (size_t i = 0; i < length; ++i) {
       out[at + i] = condition[from[0] + i * walk.step(0)] != 0 ? x[from[1] + i * walk.step(1)]
