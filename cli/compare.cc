@@ -58,7 +58,7 @@ struct Recorder : run::Observer {
 };
 
 struct Run {
-  std::shared_ptr<const run::Compiled> compiled;
+  std::shared_ptr<const plan::Compiled> compiled;
   std::vector<Value> outputs;
   Recorder recorder;
 };

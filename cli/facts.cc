@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "infer/inferred.h"
+#include "api/engine.h"
 #include "typed/eval.h"
 
 namespace sdx::cli {
@@ -116,9 +116,8 @@ Status holds(const Graph& graph, const Named& inputs, bool shapes_known) {
       continue;
     }
     if (node.kind == typed::Node::Kind::source) {
-      const auto at = inputs.find(node.use.name);
-      if (at == inputs.end()) return fail("SDX-C0011", "no file for input \"{}\"", node.use.name);
-      values[id] = {at->second};
+      SDX_ASSIGN(const Value value, input_named(inputs, node.use.name));
+      values[id] = {value};
       continue;
     }
     Facts in;
@@ -154,7 +153,7 @@ std::shared_ptr<const model::Model> with_shapes_of(std::shared_ptr<const model::
     const auto at = inputs.find(declared.name);
     if (at == inputs.end() || !at->second.is_tensor() || !declared.type) continue;
     if (declared.type->tensor() == nullptr) continue;
-    const Fact fact = infer::fact_of(*declared.type, declared.name);
+    const Fact fact = check::declared_fact(declared);
     if (!all && (!fact.has_rank() || admits(fact, at->second))) continue;
     if (!changed) changed = std::make_shared<model::Model>(*model);
     model::Shape shape;
@@ -167,10 +166,16 @@ std::shared_ptr<const model::Model> with_shapes_of(std::shared_ptr<const model::
   return changed ? changed : model;
 }
 
+Result<Value> input_named(const Named& inputs, const std::string& name) {
+  const auto at = inputs.find(name);
+  if (at == inputs.end()) return fail("SDX-C0011", "no file for input \"{}\"", name);
+  return at->second;
+}
+
 Status facts_hold(std::shared_ptr<const model::Model> model, const Named& inputs) {
   for (const bool shapes_known : {false, true}) {
     const auto typed_as = with_shapes_of(model, inputs, shapes_known);
-    SDX_ASSIGN(const Graph graph, infer::type_model(typed_as));
+    SDX_ASSIGN(const Graph graph, type(typed_as));
     SDX_TRY(holds(graph, inputs, shapes_known));
   }
   return ok();

@@ -9,6 +9,8 @@
 namespace sdx::cli {
 
 using Named = std::map<std::string, Value>;
+// The value of an input; an error if there is none.
+Result<Value> input_named(const Named& inputs, const std::string& name);
 
 // The model with the shapes of the given inputs in the place of declared ones: of those that
 // contradict the values, or of all.

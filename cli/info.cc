@@ -82,7 +82,7 @@ Status info(const Flags& flags) {
          {std::pair{"input", &model->graph->input}, {"output", &model->graph->output}}) {
       for (const model::ValueInfo& value : *list) {
         line(label, value.name + " " +
-                        (value.type ? infer::fact_of(*value.type, value.name).text() : "?"));
+                        (value.type ? check::declared_fact(value).text() : "?"));
       }
     }
   }

@@ -175,7 +175,7 @@ Result<Bindings> InputFlags::bindings(const model::Model& model) const {
   if (model.graph) {
     for (const model::ValueInfo& input : model.graph->input) {
       if (!input.type) continue;
-      const Fact fact = infer::fact_of(*input.type, input.name);
+      const Fact fact = check::declared_fact(input);
       for (const Dim& dim : fact.shape.value_or(Shape{})) dim.symbols(symbols);
     }
   }

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "fact/fact.h"
-#include "model/model.h"
+#include "model/names.h"
 
 namespace sdx::cli {
 
@@ -20,21 +20,6 @@ using BodyTypes = std::map<const model::Graph*, Types>;
 std::string listing(const model::Model& model, const Types& types = {},
                     const BodyTypes& bodies = {});
 
-// Every node of the model: of its graph, its functions and their subgraphs.
-template <class Visit>
-void each_node(const std::vector<model::Node>& nodes, Visit&& visit) {
-  for (const model::Node& node : nodes) {
-    visit(node);
-    for (const model::Attribute& attribute : node.attribute) {
-      if (attribute.g) each_node(attribute.g->node, visit);
-      for (const model::Graph& graph : attribute.graphs) each_node(graph.node, visit);
-    }
-  }
-}
-template <class Visit>
-void each_node(const model::Model& model, Visit&& visit) {
-  if (model.graph) each_node(model.graph->node, visit);
-  for (const model::Function& function : model.functions) each_node(function.node, visit);
-}
+using model::each_node;
 
 }  // namespace sdx::cli

@@ -8,7 +8,7 @@ namespace sdx::cli {
 struct Loaded {
   std::shared_ptr<const model::Model> model;
   CompileOptions options;
-  std::shared_ptr<const run::Compiled> compiled;
+  std::shared_ptr<const plan::Compiled> compiled;
   std::vector<Value> inputs;
   std::shared_ptr<const plan::Plan> plan;  // for the inputs' shapes
   double load_ms = 0;  // reading, typing, rewriting, planning and packing; not the inputs

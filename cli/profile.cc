@@ -29,7 +29,7 @@ struct Timer : run::Observer {
   std::vector<Event> events;  // of all runs
   double started = 0;
 
-  void before(const typed::Node&) override { started = now_ms(); }
+  void before(uint32_t, const typed::Node&) override { started = now_ms(); }
   void after(uint32_t id, const typed::Node&, std::span<const View>) override {
     events.push_back({id, started, now_ms() - started});
   }

@@ -56,7 +56,8 @@ std::string json_of(const Journal& journal) {
                      {"steps", fate.steps},
                      {"reason", fate.reason}});
   }
-  const Json all = {{"steps", std::move(steps)}, {"nodes", std::move(nodes)}};
+  const Json all = {
+      {"steps", std::move(steps)}, {"nodes", std::move(nodes)}, {"passes", journal.passes}};
   return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

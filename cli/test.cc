@@ -75,15 +75,14 @@ Result<Named> read_inputs(const model::Model& model, const fs::path& folder) {
   return given;
 }
 
-Status run_data_set(const model::Model& model, const run::Compiled& compiled, run::Session& session,
-                    const fs::path& folder, const Named& given, const Tolerance& tolerance,
-                    Sha256* digests) {
+Status run_data_set(const model::Model& model, const plan::Compiled& compiled,
+                    run::Session& session, const fs::path& folder, const Named& given,
+                    const Tolerance& tolerance, Sha256* digests) {
   std::vector<Value> arguments;
   for (const typed::Outlet source : compiled.graph().inputs()) {
     const std::string& name = compiled.graph().node(source.node).use.name;
-    const auto at = given.find(name);
-    if (at == given.end()) return fail("SDX-C0011", "no file for input \"{}\"", name);
-    arguments.push_back(at->second);
+    SDX_ASSIGN(Value argument, input_named(given, name));
+    arguments.push_back(std::move(argument));
   }
   SDX_ASSIGN(const std::vector<Value> results, session.run(arguments));
   for (size_t i = 0; digests != nullptr && i < results.size(); ++i) {
@@ -127,10 +126,10 @@ Status run_test(const fs::path& folder, std::shared_ptr<const model::Model> mode
   Tolerance tolerance;
   if (folder.filename().string().find("densenet121") != std::string::npos)
     tolerance.relative = 2e-3;  // the official bound
-  if (!model->graph) return fail("SDX-G0008", "the model has no graph");
+  if (!model->graph) return check::checked(model).error();
   const auto sets = numbered(folder, "test_data_set", "");
   if (sets.empty()) return fail("SDX-C0014", "no test_data_set_0");
-  std::shared_ptr<const run::Compiled> compiled;
+  std::shared_ptr<const plan::Compiled> compiled;
   std::optional<run::Session> session;
   for (const fs::path& set : sets) {
     const auto once = [&]() -> Status {

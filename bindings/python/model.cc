@@ -39,9 +39,7 @@ py::tuple port(const std::string& name, const Fact& fact) {
   return py::make_tuple(name, fact.onnx_type(), shape);
 }
 
-Fact declared(const model::ValueInfo& info) {
-  return info.type ? infer::fact_of(*info.type, info.name) : Fact::tensor(DType::undefined);
-}
+Fact declared(const model::ValueInfo& info) { return check::declared_fact(info); }
 
 std::set<std::string, std::less<>> initialized(const model::Graph& graph) {
   std::set<std::string, std::less<>> names;

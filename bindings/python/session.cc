@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "api/engine.h"
+#include "api/errors.h"
 #include "api/floating.h"
 #include "module.h"
 
@@ -28,7 +29,7 @@ struct Event {
 class Profile : public run::Observer {
  public:
   explicit Profile(Clock::time_point zero) : zero_(zero) {}
-  void before(const typed::Node&) override { begun_ = Clock::now(); }
+  void before(uint32_t, const typed::Node&) override { begun_ = Clock::now(); }
   void after(uint32_t, const typed::Node& node, std::span<const View>) override {
     events.push_back({node.use.name, std::string(node.op().name), microseconds(begun_ - zero_),
                       microseconds(Clock::now() - begun_)});
@@ -46,7 +47,8 @@ struct Stop {
 
 class Session {
  public:
-  explicit Session(std::shared_ptr<const run::Compiled> compiled) : compiled_(std::move(compiled)) {
+  explicit Session(std::shared_ptr<const plan::Compiled> compiled)
+      : compiled_(std::move(compiled)) {
     const typed::Graph& graph = compiled_->graph();
     for (const typed::Outlet source : graph.inputs()) {
       inputs_.push_back(interned(graph.node(source.node).use.name));
@@ -98,11 +100,7 @@ class Session {
   }
 
   static std::string listed(const std::vector<py::str>& names) {
-    std::string text;
-    for (const py::str& name : names) {
-      text += fmt::format("{}\"{}\"", text.empty() ? "" : ", ", std::string(name));
-    }
-    return text.empty() ? "none" : text;
+    return sdx::listed(names, [](const py::str& name) { return std::string(name); });
   }
 
   void take(const py::dict& feed, std::vector<Value>& arguments) const {
@@ -112,8 +110,7 @@ class Session {
     for (Py_ssize_t at = 0; PyDict_Next(feed.ptr(), &at, &key, &object) != 0;) {
       const size_t i = position(inputs_, key);
       if (i == inputs_.size()) {
-        throw Failure{fail("SDX-A0002", "the model has no input \"{}\"; it takes {}",
-                           std::string(py::str(py::handle(key))), listed(inputs_))};
+        throw Failure{no_such_input(std::string(py::str(py::handle(key))), listed(inputs_))};
       }
       try {
         arguments[i] = to_value(object, graph.fact(graph.inputs()[i]));
@@ -125,8 +122,7 @@ class Session {
     }
     for (size_t i = 0; i < filled.size(); ++i) {
       if (filled[i] || graph.fact(graph.inputs()[i]).kind == Fact::Kind::optional) continue;
-      throw Failure{fail("SDX-A0003", "no value for input \"{}\"; the model takes {}",
-                         std::string(inputs_[i]), listed(inputs_))};
+      throw Failure{no_value_for(std::string(inputs_[i]), listed(inputs_))};
     }
   }
 
@@ -138,8 +134,7 @@ class Session {
       for (const py::handle name : names) {
         wanted.push_back(position(outputs_, name.ptr()));
         if (wanted.back() == outputs_.size()) {
-          throw Failure{fail("SDX-A0005", "the model has no output \"{}\"; it gives {}",
-                             std::string(py::str(name)), listed(outputs_))};
+          throw Failure{no_such_output(std::string(py::str(name)), listed(outputs_))};
         }
       }
     }
@@ -194,7 +189,7 @@ class Session {
     return list;
   }
 
-  std::shared_ptr<const run::Compiled> compiled_;
+  std::shared_ptr<const plan::Compiled> compiled_;
   std::vector<py::str> inputs_, outputs_;
   std::vector<std::unique_ptr<run::Session>> idle_;
   std::vector<Event> events_;
@@ -220,7 +215,7 @@ CompileOptions options_from(const py::dict& given) {
     if (name != "native") {
       options.isa = name == "avx512" ? Isa::avx512 : name == "avx2" ? Isa::avx2 : Isa::portable;
       if (isa_name(options.isa) != name || !isa_available(options.isa)) {
-        throw Failure{fail("SDX-A0004", "this machine has no {}", name)};
+        throw Failure{no_such_isa(name)};
       }
     }
   }

@@ -10,7 +10,7 @@ struct CompileOptions;
 namespace model {
 struct Model;
 }
-namespace run {
+namespace plan {
 class Compiled;
 }
 }  // namespace sdx
@@ -32,7 +32,7 @@ struct __attribute__((visibility("hidden"))) Bridge {
                          const std::vector<sdx::Value>& values);
 
   // With `model` and how it was compiled, initializers may be overridden.
-  static Session session(std::shared_ptr<const sdx::run::Compiled> compiled,
+  static Session session(std::shared_ptr<const sdx::plan::Compiled> compiled,
                          std::shared_ptr<const sdx::model::Model> model = nullptr,
                          const sdx::CompileOptions* options = nullptr);
   static Model model(std::shared_ptr<const sdx::model::Model> model);

@@ -1,4 +1,4 @@
-// Engine: the whole road in one call, from a file to something that runs.
+// Engine: the whole road in one call, from a file to something that runs (road.cc drives it).
 #pragma once
 
 #include <functional>
@@ -38,15 +38,18 @@ struct CompileOptions {
   std::function<void(size_t done, size_t total)> progress;
 };
 
+// The whole road: the outputs of a model's file for these inputs.
+Result<std::vector<Value>> answer(const std::string& file, std::span<const Value> inputs,
+                                  const CompileOptions& = {});
 // A model with what is known of every wire. With `thorough`, all that can be learnt is, the reasons
 // are kept, and declared types are compared: what people want to see, and a run does not need.
 Result<infer::Inferred> inferred(std::shared_ptr<const model::Model> model,
                                  const CompileOptions& = {}, bool thorough = false);
 // The typed graph of a model, before optimisation.
 Result<typed::Graph> type(std::shared_ptr<const model::Model> model, const CompileOptions& = {});
-Result<std::shared_ptr<const run::Compiled>> compile(std::shared_ptr<const model::Model> model,
-                                                     const CompileOptions& = {});
-Result<std::shared_ptr<const run::Compiled>> compile(const typed::Graph& graph,
-                                                     const CompileOptions& = {});
+Result<std::shared_ptr<const plan::Compiled>> compile(std::shared_ptr<const model::Model> model,
+                                                      const CompileOptions& = {});
+Result<std::shared_ptr<const plan::Compiled>> compile(const typed::Graph& graph,
+                                                      const CompileOptions& = {});
 
 }  // namespace sdx

@@ -63,6 +63,22 @@ TEST(Engine, a_typed_graph_comes_back_from_its_text_and_computes_the_same) {
   }
 }
 
+TEST(Engine, the_whole_road_in_one_call_gives_what_its_stages_give) {
+  for (const std::string& path : models()) {
+    const auto model = model::read_file(path);
+    ASSERT_TRUE(model) << model.error().text();
+    const auto graph = type(*model);
+    ASSERT_TRUE(graph) << graph.error().text();
+    CompileOptions options;
+    options.threads = 1;
+    const auto outputs = answer(path, ones(*graph), options);
+    ASSERT_TRUE(outputs) << outputs.error().text();
+    std::string text;
+    for (const Value& value : *outputs) text += digest("", value)[0].text();
+    EXPECT_EQ(text, digest_of(*graph)) << path;
+  }
+}
+
 // Numbers of either sign, different everywhere.
 std::vector<Value> different(const typed::Graph& graph) {
   std::vector<Value> values;

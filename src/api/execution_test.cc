@@ -23,8 +23,8 @@ std::string file(const std::string& name) {
   return std::string(SDX_SOURCE_DIR) + "/tests/data/run/" + name + ".onnx";
 }
 
-std::shared_ptr<const run::Compiled> compiled(const std::string& name,
-                                              CompileOptions options = {}) {
+std::shared_ptr<const plan::Compiled> compiled(const std::string& name,
+                                               CompileOptions options = {}) {
   if (options.threads == 0) options.threads = 1;
   auto model = model::read_file(file(name));
   EXPECT_TRUE(model) << model.error().text();

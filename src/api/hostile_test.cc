@@ -256,10 +256,10 @@ TEST(Hostile, exponential_inlining_is_an_error) {
     m.functions.push_back(std::move(f));
   }
   EXPECT_TRUE(check::check(m).valid());
-  EXPECT_EQ(check::fix(m, {.most_nodes = 10000}).error().code, "SDX-F0002");
-  infer::Options options;
+  EXPECT_EQ(check::fix(m, {.most_nodes = 10000}).error().code, "SDX-G0010");
+  CompileOptions options;
   options.most_nodes = 10000;
-  const auto typed = infer::type_model(std::make_shared<const Model>(m), options);
+  const auto typed = type(std::make_shared<const Model>(m), options);
   ASSERT_FALSE(typed.ok());
   EXPECT_EQ(typed.error().code, "SDX-G0010");
 }

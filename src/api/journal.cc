@@ -8,7 +8,6 @@
 #include <unordered_map>
 
 #include "check/scope.h"
-#include "infer/names.h"
 
 namespace sdx {
 namespace {
@@ -56,7 +55,7 @@ class Places {
     for (size_t i = 0; i < list.size(); ++i) {
       const std::string text = path + check::node_text(list, i);
       note({&list[i], text, false, within, in_function});
-      if (const model::Function* function = infer::find_function(model_, list[i]))
+      if (const model::Function* function = model::find_function(model_, list[i]))
         calls_[function].push_back(&list[i]);
       for (const model::Attribute& attribute : list[i].attribute) {
         const std::string inner = fmt::format("{}, {}, ", text, attribute.name);
@@ -166,6 +165,10 @@ class Tracer {
     }
     for (const Place& place : places_.all()) {
       if (!place.initializer) journal_.nodes.push_back(fate(place, 0));
+    }
+    for (const Chapter* at = plan_.graph.journal.get(); !at->before.empty();
+         at = at->before[0].get()) {
+      journal_.passes.insert(journal_.passes.begin(), at->pass);
     }
     return std::move(journal_);
   }
@@ -314,6 +317,8 @@ std::string Journal::text() const {
     }
   }
   for (const Fate& node : nodes) out += fmt::format("{}: {}\n", node.node, node.text());
+  out += fmt::format("passes that changed the graph: {}\n",
+                     passes.empty() ? "none" : fmt::format("{}", fmt::join(passes, ", ")));
   return out;
 }
 

@@ -43,6 +43,8 @@ std::string_view name_of(Fate::Kind kind);
 struct Journal {
   std::vector<TracedStep> steps;
   std::vector<Fate> nodes;  // every one, those of subgraphs and functions too
+  // The passes that changed something, in order: each made the graph anew.
+  std::vector<std::string> passes;
   std::string text() const;
 };
 

@@ -90,6 +90,22 @@ TEST(Journal, a_chain_that_was_fused_names_its_nodes_and_the_rule) {
   EXPECT_EQ(fate(made, "unused").text(), "removed: no output needs it");
 }
 
+TEST(Journal, only_passes_that_change_something_make_a_graph) {
+  const Made plain = made_of_text(std::string(kHead) + R"(g (float[4] x) => (float[4] y) {
+    [s] y = Softmax(x)
+  })");
+  expect_complete(plain, "one node");
+  EXPECT_EQ(plain.journal->passes, std::vector<std::string>{}) << plain.journal->text();
+  const Made chain = made_of_text(std::string(kHead) + R"(g (float[4] x) => (float[4] y) {
+    [unused] v = Neg(x)
+    [a] t = Add(x, x)
+    [r] y = Relu(t)
+  })");
+  expect_complete(chain, "a chain");
+  EXPECT_EQ(chain.journal->passes, (std::vector<std::string>{"dead_code", "rules"}))
+      << chain.journal->text();
+}
+
 TEST(Journal, what_is_computed_from_constants_is_folded) {
   const Made made = made_of_text(std::string(kHead) + R"(g (float[2] x) => (float[2] y)
   <float[2] w = {1, 2}> {

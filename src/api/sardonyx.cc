@@ -5,6 +5,7 @@
 
 #include "api/bridge.h"
 #include "api/engine.h"
+#include "api/errors.h"
 #include "api/floating.h"
 #include "api/guard.h"
 #include "model/text.h"
@@ -25,8 +26,7 @@ std::vector<Port> declared_inputs(const sdx::model::Graph& graph) {
   std::vector<Port> ports;
   for (const sdx::model::ValueInfo& info : graph.input) {
     if (initialized.contains(info.name)) continue;
-    ports.push_back(Bridge::port(info.name, info.type ? sdx::infer::fact_of(*info.type, info.name)
-                                                      : sdx::Fact::tensor(sdx::DType::undefined)));
+    ports.push_back(Bridge::port(info.name, sdx::check::declared_fact(info)));
   }
   return ports;
 }
@@ -34,17 +34,13 @@ std::vector<Port> declared_inputs(const sdx::model::Graph& graph) {
 std::vector<Port> declared_outputs(const sdx::model::Graph& graph) {
   std::vector<Port> ports;
   for (const sdx::model::ValueInfo& info : graph.output) {
-    ports.push_back(Bridge::port(info.name, info.type ? sdx::infer::fact_of(*info.type, info.name)
-                                                      : sdx::Fact::tensor(sdx::DType::undefined)));
+    ports.push_back(Bridge::port(info.name, sdx::check::declared_fact(info)));
   }
   return ports;
 }
 
 std::string listed(const std::vector<Port>& ports) {
-  std::string text;
-  for (const Port& port : ports)
-    text += fmt::format("{}\"{}\"", text.empty() ? "" : ", ", port.name);
-  return text.empty() ? "none" : text;
+  return sdx::listed(ports, [](const Port& port) -> const std::string& { return port.name; });
 }
 
 bool same(const sdx::Tensor& bound, const Tensor& given) {
@@ -64,12 +60,12 @@ sdx::Status apart(std::span<const Tensor> in, std::span<const Tensor> out) {
   for (size_t i = 0; i < out.size(); ++i) {
     for (size_t k = 0; k < i; ++k) {
       if (overlap(out[i], out[k])) {
-        return sdx::fail("SDX-A0005", "results {} and {} share memory", k, i);
+        return sdx::fail("SDX-A0008", "results {} and {} share memory", k, i);
       }
     }
     for (size_t k = 0; k < in.size(); ++k) {
       if (overlap(out[i], in[k])) {
-        return sdx::fail("SDX-A0005", "result {} and argument {} share memory", i, k);
+        return sdx::fail("SDX-A0008", "result {} and argument {} share memory", i, k);
       }
     }
   }
@@ -92,7 +88,7 @@ struct Model::State {
 struct Session::State {
   // One compiled form of the model: with its initializers, or with some of them as inputs.
   struct Form {
-    explicit Form(std::shared_ptr<const sdx::run::Compiled> made)
+    explicit Form(std::shared_ptr<const sdx::plan::Compiled> made)
         : compiled(made), session(std::move(made)) {
       std::vector<std::string> output_names;
       const sdx::typed::Graph& graph = compiled->graph();
@@ -106,13 +102,13 @@ struct Session::State {
       names = std::make_shared<const std::vector<std::string>>(std::move(output_names));
     }
 
-    std::shared_ptr<const sdx::run::Compiled> compiled;
+    std::shared_ptr<const sdx::plan::Compiled> compiled;
     sdx::run::Session session;
     std::vector<Port> inputs, outputs;
     std::shared_ptr<const std::vector<std::string>> names;
   };
 
-  explicit State(std::shared_ptr<const sdx::run::Compiled> made) : main(std::move(made)) {}
+  explicit State(std::shared_ptr<const sdx::plan::Compiled> made) : main(std::move(made)) {}
 
   sdx::Result<Form*> form_for(std::span<const NamedValue> given);
   sdx::Result<std::vector<sdx::Value>> arguments(const Form& form,
@@ -142,8 +138,7 @@ sdx::Result<Session::State::Form*> Session::State::form_for(std::span<const Name
     if (std::any_of(main.inputs.begin(), main.inputs.end(), named)) continue;
     if (model == nullptr ||
         std::none_of(model->graph->input.begin(), model->graph->input.end(), named)) {
-      return sdx::fail("SDX-A0002", "the model has no input \"{}\"; it takes {}", name,
-                       listed(main.inputs));
+      return sdx::no_such_input(name, listed(main.inputs));
     }
     overridden.emplace(name);
   }
@@ -175,8 +170,7 @@ sdx::Result<std::vector<sdx::Value>> Session::State::arguments(
     if (filled[i]) continue;
     const auto held = state.find(inputs[i].name);
     if (held == state.end()) {
-      return sdx::fail("SDX-A0003", "no value for input \"{}\"; the model takes {}", inputs[i].name,
-                       listed(inputs));
+      return sdx::no_value_for(inputs[i].name, listed(inputs));
     }
     values[i] = held->second;
   }
@@ -194,9 +188,7 @@ sdx::Result<std::vector<bool>> Session::State::wanted(
     return true;
   };
   for (const std::string& name : outputs) {
-    if (!want(name))
-      return sdx::fail("SDX-A0005", "the model has no output \"{}\"; it gives {}", name,
-                       listed(form.outputs));
+    if (!want(name)) return sdx::no_such_output(name, listed(form.outputs));
   }
   for (const auto& [output, input] : kept) (void)want(output);
   return wanted;
@@ -250,7 +242,7 @@ Model Bridge::model(std::shared_ptr<const sdx::model::Model> model) {
   return Bridge::model(std::make_shared<const Model::State>(std::move(model)));
 }
 
-Session Bridge::session(std::shared_ptr<const sdx::run::Compiled> compiled,
+Session Bridge::session(std::shared_ptr<const sdx::plan::Compiled> compiled,
                         std::shared_ptr<const sdx::model::Model> model,
                         const sdx::CompileOptions* options) {
   auto state = std::make_unique<Session::State>(std::move(compiled));
@@ -294,12 +286,10 @@ void Session::keep(std::string_view output, std::string_view input) {
   };
   const std::vector<Port>&ins = inputs(), &outs = this->outputs();
   if (std::none_of(outs.begin(), outs.end(), named(output))) {
-    throw Bridge::error(sdx::fail("SDX-A0005", "the model has no output \"{}\"; it gives {}",
-                                  output, listed(outs)));
+    throw Bridge::error(sdx::no_such_output(output, listed(outs)));
   }
   if (std::none_of(ins.begin(), ins.end(), named(input))) {
-    throw Bridge::error(
-        sdx::fail("SDX-A0002", "the model has no input \"{}\"; it takes {}", input, listed(ins)));
+    throw Bridge::error(sdx::no_such_input(input, listed(ins)));
   }
   state_->kept.emplace_back(output, input);
 }
@@ -389,8 +379,7 @@ static Expected<Session> compiled_from(const std::shared_ptr<const sdx::model::M
                  : options.isa == Isa::avx2 ? sdx::Isa::avx2
                                             : sdx::Isa::portable;
     if (!sdx::isa_available(engine.isa)) {
-      return Bridge::error(
-          sdx::fail("SDX-A0004", "this machine has no {}", sdx::isa_name(engine.isa)));
+      return Bridge::error(sdx::no_such_isa(sdx::isa_name(engine.isa)));
     }
   }
   auto compiled = sdx::compile(model, engine);

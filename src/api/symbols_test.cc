@@ -7,8 +7,8 @@
 namespace sdx::infer::test {
 namespace {
 
-Result<std::shared_ptr<const run::Compiled>> compiled(model::Model model,
-                                                      CompileOptions options = {}) {
+Result<std::shared_ptr<const plan::Compiled>> compiled(model::Model model,
+                                                       CompileOptions options = {}) {
   options.threads = 1;
   return compile(std::make_shared<const model::Model>(std::move(model)), options);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "check/checker.h"
+#include "check/supported.h"
 #include "model/library.h"
 #include "ops/added.h"
 
@@ -124,6 +125,8 @@ Report check(const model::Model& model, const Options& options) {
 }
 
 Result<Checked> checked(std::shared_ptr<const model::Model> model, const Options& options) {
+  if (!model->graph) return fail("SDX-G0008", "the model has no graph");
+  SDX_TRY(all_supported(*model));  // before the rules, which name only the first that is missing
   const Report report = check(*model, options);
   for (const Diagnostic& d : report.diagnostics) {
     if (d.severity == Severity::error) return Error{d.code, d.message, {d.place}, d.help};

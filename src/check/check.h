@@ -37,7 +37,7 @@ class Checked {
   std::shared_ptr<const model::Model> model_;
 };
 
-// The error is the first of the report.
+// The error lists all operators that this build does not have, or is the first of the report.
 Result<Checked> checked(std::shared_ptr<const model::Model> model, const Options& options = {});
 
 }  // namespace sdx::check

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "check/inline.h"
 #include "check/report.h"
 #include "check/scope.h"
 #include "model/fields.h"
@@ -385,10 +386,11 @@ model::Model with_sorted_nodes(model::Model model) {
 }
 
 Result<Fixed> fix(const model::Model& model, const FixOptions& options) {
+  SDX_ASSIGN(Inlined plain, inline_functions(model, {.most_nodes = options.most_nodes}));
   Fixed fixed;
-  size_t calls = 0;
-  SDX_ASSIGN(fixed.model, inline_functions(model, options.most_nodes, &calls));
-  if (calls > 0) fixed.journal.push_back(fmt::format("{} calls of functions are inlined", calls));
+  fixed.model = std::move(plain.model);
+  if (plain.calls > 0)
+    fixed.journal.push_back(fmt::format("{} calls of functions are inlined", plain.calls));
   Fixer fixer(fixed.model, fixed.journal);
   if (fixed.model.graph) fixer.graph(*fixed.model.graph, true);
   if (fixed.model.training_info.empty()) fixer.names();

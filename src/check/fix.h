@@ -27,8 +27,4 @@ Result<Fixed> fix(const model::Model& model, const FixOptions& options = {});
 // The model with the nodes of every graph in topological order; as it is where there is a cycle.
 model::Model with_sorted_nodes(model::Model model);
 
-// The model without functions: every call replaced by the body of what it calls.
-Result<model::Model> inline_functions(const model::Model& model, size_t most_nodes,
-                                      size_t* calls = nullptr);
-
 }  // namespace sdx::check

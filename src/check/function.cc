@@ -5,32 +5,11 @@
 #include "ops/list.h"
 
 namespace sdx::check {
-namespace {
-
-std::string name_of(const model::Function& function) {
-  std::string name = function.domain.empty() ? function.name
-                                             : fmt::format("{}.{}", function.domain, function.name);
-  return function.overload.empty() ? name : fmt::format("{}:{}", name, function.overload);
-}
-
-template <class Visit>
-void each_node(const std::vector<model::Node>& nodes, const Visit& visit) {
-  for (const model::Node& node : nodes) {
-    visit(node);
-    for (const model::Attribute& attribute : node.attribute) {
-      if (attribute.g) each_node(attribute.g->node, visit);
-      for (const model::Graph& graph : attribute.graphs) each_node(graph.node, visit);
-    }
-  }
-}
-
-}  // namespace
-
 void Checker::functions() {
   const Place top{.kind = "model"};
   std::set<FunctionId> seen;
   for (const model::Function& f : model_.functions) {
-    const std::string name = name_of(f);
+    const std::string name = model::name_of(f);
     if (!seen.insert(id_of(f)).second) {
       report(rule::function_repeated, top, "two functions are {}", quoted(name));
     }
@@ -135,9 +114,9 @@ void Checker::recursion() {
                                  [&](const auto& step) { return step.first == called; });
         std::string chain;
         for (; from != path.end(); ++from) {
-          chain += name_of(model_.functions[from->first]) + " -> ";
+          chain += model::name_of(model_.functions[from->first]) + " -> ";
         }
-        const std::string name = name_of(model_.functions[called]);
+        const std::string name = model::name_of(model_.functions[called]);
         report(rule::recursion, {.kind = "function", .name = name},
                "functions call themselves: {}{}", chain, name);
       }

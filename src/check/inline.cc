@@ -1,235 +1,298 @@
-// Calls of model-local functions, replaced by the bodies they call.
+#include "check/inline.h"
+
 #include <algorithm>
-#include <map>
 #include <set>
 
-#include "check/fix.h"
-#include "check/scope.h"
+#include "check/versions.h"
 #include "model/fields.h"
+#include "model/names.h"
 
 namespace sdx::check {
+
+Status fits_function(const model::Function& function, const model::Node& call) {
+  const size_t inputs = function.input.size(), outputs = function.output.size();
+  if (call.input.size() <= inputs && call.output.size() <= outputs) return ok();
+  return fail("SDX-G0005", "function {} takes {} inputs and gives {} outputs; {} and {} are named",
+              model::name_of(function), inputs, outputs, call.input.size(), call.output.size());
+}
+
+Error calls_itself(const std::string& chain) {
+  return fail("SDX-G0004", "functions call themselves: {}", chain);
+}
+
+Error too_many_nodes(size_t most) {
+  return fail("SDX-G0010", "more than {} nodes after inlining functions", most);
+}
+
 namespace {
 
 using model::Attribute;
+using model::canonical;
 using model::Function;
 using model::Graph;
+using model::name_of;
 using model::Node;
-
 using Names = std::map<std::string, std::string, std::less<>>;
-
-template <class Visit>
-void each_graph(std::vector<Attribute>& attributes, const Visit& visit) {
-  for (Attribute& a : attributes) {
-    if (a.g) visit(*a.g);
-    for (Graph& graph : a.graphs) visit(graph);
-  }
-}
 
 class Inliner {
  public:
-  Inliner(const model::Model& model, model::Model& made, size_t most_nodes)
-      : model_(made), most_nodes_(most_nodes) {
-    for (const Function& f : model.functions) functions_[{id(f.domain), f.name, f.overload}] = &f;
-    if (model.graph) remember(*model.graph);
-    for (const Function& f : model.functions) remember(f.node);
-  }
-  size_t calls = 0;
+  Inliner(const model::Model& model, const InlineOptions& options)
+      : model_(model),
+        options_(options),
+        out_(model),
+        opsets_(model::opsets_of(model.opset_import)) {}
 
-  Status graph(Graph& g, size_t depth) {
-    std::vector<Node> nodes;
-    SDX_TRY(into(std::move(g.node), nodes, depth));
-    g.node = std::move(nodes);
-    return ok();
+  Result<Inlined> all() {
+    if (out_.graph) collect(*out_.graph);
+    for (model::TrainingInfo& info : out_.training_info) {
+      if (info.initialization) collect(*info.initialization);
+      if (info.algorithm) collect(*info.algorithm);
+    }
+    // A model without imports, as IR versions 1 and 2 have them, means version 1.
+    if (model_.opset_import.empty()) opsets_[""] = opsets_["ai.onnx"] = 1;
+    const model::Opsets outer = opsets_;
+    if (out_.graph) SDX_TRY(graph(*out_.graph, outer, {}));
+    for (model::TrainingInfo& info : out_.training_info) {
+      if (info.initialization) SDX_TRY(graph(*info.initialization, outer, {}));
+      if (info.algorithm) SDX_TRY(graph(*info.algorithm, outer, {}));
+    }
+    out_.functions.clear();
+    std::erase_if(out_.opset_import, [&](const model::OpsetId& import) {
+      const bool local = std::any_of(
+          model_.functions.begin(), model_.functions.end(),
+          [&](const Function& f) { return canonical(f.domain) == canonical(import.domain); });
+      return local && !used_domains_.contains(canonical(import.domain));
+    });
+    return Inlined{std::move(out_), calls_, bodies_};
   }
 
  private:
-  static std::string id(std::string_view domain) { return std::string(canonical(domain)); }
+  using Calls = std::vector<const Function*>;
 
-  void remember(const std::vector<Node>& nodes) {
-    for (const Node& node : nodes) {
-      used_.insert(node.output.begin(), node.output.end());
-      for (const Attribute& a : node.attribute) {
-        if (a.g) remember(*a.g);
-        for (const Graph& graph : a.graphs) remember(graph);
-      }
-    }
-  }
-  void remember(const Graph& g) {
-    for (const model::ValueInfo& input : g.input) used_.insert(input.name);
-    for (const model::TensorData& init : g.initializer) used_.insert(init.name);
+  void collect(const Graph& g) {
+    for (const model::ValueInfo& input : g.input) taken_.insert(input.name);
+    for (const model::TensorData& init : g.initializer) taken_.insert(init.name);
     for (const model::SparseTensorData& init : g.sparse_initializer) {
-      if (init.values) used_.insert(init.values->name);
+      if (init.values) taken_.insert(init.values->name);
     }
-    remember(g.node);
-  }
-  std::string fresh(const std::string& base) {
-    std::string name = fmt::format("{}_{}", base, calls);
-    while (!used_.insert(name).second) name += "_";
-    return name;
+    for (const Node& node : g.node) {
+      taken_.insert(node.output.begin(), node.output.end());
+      taken_.insert(node.input.begin(), node.input.end());
+      model::each_subgraph(node, [&](const Graph& inner) { collect(inner); });
+    }
   }
 
-  Status into(std::vector<Node> from, std::vector<Node>& nodes, size_t depth) {
-    constexpr size_t kDeepest = 100;
-    if (depth > kDeepest) return fail("SDX-F0001", "functions call each other {} deep", kDeepest);
-    for (Node& node : from) {
-      const auto at = functions_.find({id(node.domain), node.op_type, node.overload});
-      if (at != functions_.end()) {
-        SDX_TRY(call(*at->second, node, nodes, depth));
-        continue;
+  std::string fresh(const std::string& stem, const std::string& name) {
+    const std::string base = stem + "_" + name;
+    std::string candidate = base;
+    for (size_t& n = tried_[base]; !taken_.insert(candidate).second;) {
+      candidate = fmt::format("{}_{}", base, ++n);
+    }
+    return candidate;
+  }
+
+  Status graph(Graph& g, const model::Opsets& opsets, const Calls& calls) {
+    std::vector<Node> made;
+    for (Node& node : g.node) {
+      const std::string place =
+          fmt::format("graph \"{}\", node \"{}\" ({})", g.name, node.name, node.op_type);
+      if (Status status = add(std::move(node), made, opsets, calls); !status) {
+        return std::move(status).error().in(place);
       }
-      Status status;
-      each_graph(node.attribute, [&](Graph& inner) {
-        if (status) status = graph(inner, depth + 1);
-      });
-      SDX_TRY(std::move(status));
-      nodes.push_back(std::move(node));
-      if (++count_ > most_nodes_) {
-        return fail("SDX-F0002", "more than {} nodes after inlining functions", most_nodes_);
+    }
+    g.node = std::move(made);
+    return ok();
+  }
+
+  Status add(Node node, std::vector<Node>& made, const model::Opsets& opsets, const Calls& calls) {
+    Status status;
+    model::each_subgraph(node, [&](Graph& g) {
+      if (status) status = graph(g, opsets, calls);
+    });
+    SDX_TRY(std::move(status));
+    const auto version = opsets.find(node.domain);
+    if (const Function* function = model::find_function(model_, node)) {
+      ++calls_;
+      return call(*function, node, model::opsets_of(function->opset_import), made, calls);
+    }
+    // What bodies hold is left for the next time, when more is known of it.
+    if (options_.body && calls.empty() && version != opsets.end()) {
+      if (const auto body = options_.body(node, version->second)) {
+        ++bodies_;
+        return call(*body, node, opsets, made, calls);
       }
+    }
+    if (version != opsets.end()) SDX_TRY(keep_version(node, version->second));
+    if (++count_ > options_.most_nodes) {
+      return too_many_nodes(options_.most_nodes);
+    }
+    used_domains_.emplace(canonical(node.domain));
+    made.push_back(std::move(node));
+    return ok();
+  }
+
+  // In the model without functions, the node has the version that the model imports.
+  Status keep_version(const Node& node, int64_t version) {
+    const auto [at, added] = opsets_.emplace(std::string(canonical(node.domain)), version);
+    if (added) {
+      model::OpsetId& import = out_.opset_import.emplace_back();
+      set(import, &model::OpsetId::domain, node.domain);
+      set(import, &model::OpsetId::version, version);
+    }
+    if (at->second == version || same_meaning(node, version, at->second)) return ok();
+    Error error =
+        fail("SDX-G0020", "{} means version {} here, and the model imports version {} of {}",
+             node.op_type, version, at->second, model::shown(canonical(node.domain)));
+    error.help = "a model without functions has one version of each operator set";
+    return error;
+  }
+
+  Status call(const Function& f, const Node& node, const model::Opsets& opsets,
+              std::vector<Node>& made, const Calls& calls) {
+    if (std::find(calls.begin(), calls.end(), &f) != calls.end()) {
+      std::string chain;
+      for (const Function* caller : calls) chain += name_of(*caller) + " -> ";
+      return calls_itself(chain + name_of(f));
+    }
+    SDX_TRY(fits_function(f, node));
+    Names names;
+    for (size_t i = 0; i < f.input.size(); ++i) {
+      names[f.input[i]] = i < node.input.size() ? node.input[i] : "";
+    }
+    std::vector<std::pair<std::string, std::string>> copies;  // inputs and repeats as outputs
+    for (size_t i = 0; i < node.output.size(); ++i) {
+      if (node.output[i].empty()) continue;
+      const auto [at, first] = names.emplace(f.output[i], node.output[i]);
+      if (!first) copies.emplace_back(at->second, node.output[i]);
+    }
+    const std::string stem = node.name.empty() || !plain(node.name) ? f.name : node.name;
+    std::vector<Node> body = f.node;
+    rename(body, names, stem);
+    Calls inner = calls;
+    inner.push_back(&f);
+    for (Node& part : body) {
+      substitute(part, f, node);
+      if (!part.name.empty()) {
+        set(part, &Node::name,
+            fmt::format("{}/{}", node.name.empty() ? f.name : node.name, part.name));
+      }
+      if (Status status = add(std::move(part), made, opsets, inner); !status) {
+        return std::move(status).error().in(fmt::format("function {}", name_of(f)));
+      }
+    }
+    for (auto& [from, to] : copies) {
+      if (from.empty()) {
+        return fail("SDX-G0005", "output \"{}\" of function {} is an input that is left out", to,
+                    name_of(f));
+      }
+      Node copy;
+      set(copy, &Node::op_type, std::string("Identity"));
+      copy.input = {from};
+      copy.output = {to};
+      SDX_TRY(add(std::move(copy), made, opsets, inner));
     }
     return ok();
   }
 
-  Status call(const Function& f, const Node& caller, std::vector<Node>& nodes, size_t depth) {
-    ++calls;
-    import_sets(f);
-    Names names;
-    for (size_t i = 0; i < f.input.size(); ++i) {
-      names[f.input[i]] = i < caller.input.size() ? caller.input[i] : "";
-    }
-    std::vector<Node> after;  // copies for outputs that are inputs, or outputs twice
-    for (size_t i = 0; i < caller.output.size() && i < f.output.size(); ++i) {
-      if (caller.output[i].empty()) continue;
-      const auto [at, new_name] = names.emplace(f.output[i], caller.output[i]);
-      if (new_name) continue;
-      Node copy;
-      set(copy, &Node::op_type, std::string("Identity"));
-      copy.input = {at->second};
-      copy.output = {caller.output[i]};
-      after.push_back(std::move(copy));
-    }
-    std::vector<Node> body;
-    for (const Node& node : f.node) {
-      Node made = node;
-      substitute(made, f, caller);
-      rename(made, names);
-      if (!caller.name.empty()) {
-        set(made, &Node::name, node.name.empty() ? caller.name : caller.name + "_" + node.name);
+  static bool plain(const std::string& name) {
+    return std::all_of(name.begin(), name.end(), [](unsigned char c) {
+      return std::isalnum(c) != 0 || c == '_' || c == '/' || c == '.';
+    });
+  }
+
+  // What nodes define gets names of its own, but for what `names` already has.
+  void rename(std::vector<Node>& nodes, Names& names, const std::string& stem) {
+    const auto use = [&](std::string& name) {
+      const auto at = names.find(name);
+      if (at != names.end()) name = at->second;
+    };
+    const auto define = [&](std::string& name) {
+      if (name.empty()) return;
+      const auto at = names.find(name);
+      name = at != names.end() ? at->second : (names[name] = fresh(stem, name));
+    };
+    for (Node& node : nodes) {
+      for (std::string& input : node.input) {
+        if (!input.empty()) use(input);
       }
-      body.push_back(std::move(made));
+      model::each_subgraph(node, [&](Graph& g) {
+        Names inside = names;
+        const auto own = [&](std::string& name) {
+          if (!name.empty()) name = inside[name] = fresh(stem, name);
+        };
+        for (model::ValueInfo& input : g.input) own(input.name);
+        for (model::TensorData& init : g.initializer) {
+          const auto at = inside.find(init.name);  // perhaps the default of an input
+          const bool input = std::any_of(g.input.begin(), g.input.end(), [&](const auto& info) {
+            return at != inside.end() && info.name == at->second;
+          });
+          if (input) {
+            init.name = at->second;
+          } else {
+            own(init.name);
+          }
+        }
+        for (model::SparseTensorData& init : g.sparse_initializer) {
+          if (init.values) own(init.values->name);
+        }
+        // Outputs of nodes here hide nothing: their names are new before the nodes are seen.
+        for (const Node& inner : g.node) {
+          for (const std::string& output : inner.output) {
+            if (!output.empty()) inside[output] = fresh(stem, output);
+          }
+        }
+        rename(g.node, inside, stem);
+        const auto known = [&](std::string& name) {
+          const auto at = inside.find(name);
+          if (at != inside.end()) name = at->second;
+          return at != inside.end();
+        };
+        for (model::ValueInfo& output : g.output) known(output.name);
+        std::erase_if(g.value_info, [&](model::ValueInfo& info) { return !known(info.name); });
+        g.quantization_annotation.clear();
+      });
+      for (std::string& output : node.output) define(output);
     }
-    std::move(after.begin(), after.end(), std::back_inserter(body));
-    return into(std::move(body), nodes, depth + 1);
   }
 
-  // The function's operator sets become the model's; where both import one, rules have seen to it
-  // that its operators mean the same.
-  void import_sets(const Function& f) {
-    for (const model::OpsetId& wanted : f.opset_import) {
-      const bool there = std::any_of(
-          model_.opset_import.begin(), model_.opset_import.end(),
-          [&](const model::OpsetId& have) { return id(have.domain) == id(wanted.domain); });
-      if (!there) model_.opset_import.push_back(wanted);
-    }
-  }
-
-  // Attributes that refer to the function's take the caller's value, or the default, or go.
-  static void substitute(Node& node, const Function& f, const Node& caller) {
+  // Attributes that refer to the function's become those of the call, their defaults, or nothing.
+  void substitute(Node& node, const Function& f, const Node& call) {
     std::vector<Attribute> kept;
     for (Attribute& a : node.attribute) {
       if (a.ref_attr_name.empty()) {
-        const auto inside = [&](Graph& graph) {
-          for (Node& inner : graph.node) substitute(inner, f, caller);
-        };
-        if (a.g) inside(*a.g);
-        for (Graph& graph : a.graphs) inside(graph);
+        if (a.g) substitute(*a.g, f, call);
+        for (Graph& g : a.graphs) substitute(g, f, call);
         kept.push_back(std::move(a));
         continue;
       }
-      const Attribute* value = caller.find(a.ref_attr_name);
+      const Attribute* value = call.find(a.ref_attr_name);
       for (const Attribute& fallback : f.attribute_proto) {
         if (value == nullptr && fallback.name == a.ref_attr_name) value = &fallback;
       }
       if (value == nullptr) continue;
-      Attribute actual = *value;
-      set(actual, &Attribute::name, a.name);
-      kept.push_back(std::move(actual));
+      Attribute given = *value;
+      set(given, &Attribute::name, a.name);
+      kept.push_back(std::move(given));
     }
     node.attribute = std::move(kept);
   }
-
-  void define(const std::string& name, Names& names) {
-    if (!name.empty() && !names.contains(name)) names[name] = fresh(name);
-  }
-  static void replace(std::string& name, const Names& names) {
-    if (const auto at = names.find(name); at != names.end()) name = at->second;
+  void substitute(Graph& g, const Function& f, const Node& call) {
+    for (Node& node : g.node) substitute(node, f, call);
   }
 
-  void rename(Node& node, Names& names) {
-    for (std::string& input : node.input) replace(input, names);
-    for (std::string& output : node.output) {
-      define(output, names);
-      replace(output, names);
-    }
-    each_graph(node.attribute, [&](Graph& g) { rename(g, names); });
-  }
-  void rename(Graph& g, Names names) {  // what it defines is its own
-    const auto value = [&](std::string& name) {
-      define(name, names);
-      replace(name, names);
-    };
-    for (model::ValueInfo& input : g.input) value(input.name);
-    for (model::TensorData& init : g.initializer) value(init.name);
-    for (model::SparseTensorData& init : g.sparse_initializer) {
-      if (init.values) value(init.values->name);
-    }
-    for (Node& node : g.node) rename(node, names);
-    for (model::ValueInfo& output : g.output) replace(output.name, names);
-    for (model::ValueInfo& info : g.value_info) replace(info.name, names);
-  }
-
-  model::Model& model_;
-  size_t most_nodes_, count_ = 0;
-  std::map<std::tuple<std::string, std::string, std::string>, const Function*> functions_;
-  std::set<std::string, std::less<>> used_;
+  const model::Model& model_;
+  const InlineOptions& options_;
+  model::Model out_;
+  model::Opsets opsets_;  // of the model that is made
+  std::set<std::string, std::less<>> taken_, used_domains_;
+  std::map<std::string, size_t> tried_;
+  size_t count_ = 0, calls_ = 0, bodies_ = 0;
 };
 
 }  // namespace
 
-// Whether a node of the list, or of a subgraph in it, calls an operator of the domain.
-static bool uses(const std::vector<Node>& nodes, std::string_view domain) {
-  return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) {
-    if (canonical(node.domain) == domain) return true;
-    return std::any_of(node.attribute.begin(), node.attribute.end(), [&](const Attribute& a) {
-      return (a.g && uses(a.g->node, domain)) ||
-             std::any_of(a.graphs.begin(), a.graphs.end(),
-                         [&](const Graph& graph) { return uses(graph.node, domain); });
-    });
-  });
-}
-
-Result<model::Model> inline_functions(const model::Model& model, size_t most_nodes, size_t* calls) {
-  model::Model made = model;
-  Inliner inliner(model, made, most_nodes);
-  std::vector<Graph*> graphs;
-  if (made.graph) graphs.push_back(&*made.graph);
-  for (model::TrainingInfo& info : made.training_info) {
-    if (info.algorithm) graphs.push_back(&*info.algorithm);
-    if (info.initialization) graphs.push_back(&*info.initialization);
-  }
-  for (Graph* graph : graphs) SDX_TRY(inliner.graph(*graph, 0));
-  if (calls != nullptr) *calls = inliner.calls;
-  made.functions.clear();
-  // Domains that only functions had are no longer imported.
-  std::erase_if(made.opset_import, [&](const model::OpsetId& import) {
-    const std::string_view domain = canonical(import.domain);
-    const bool had = std::any_of(model.functions.begin(), model.functions.end(),
-                                 [&](const Function& f) { return canonical(f.domain) == domain; });
-    return had && !domain.empty() &&
-           std::none_of(graphs.begin(), graphs.end(),
-                        [&](const Graph* graph) { return uses(graph->node, domain); });
-  });
-  return made;
+Result<Inlined> inline_functions(const model::Model& model, const InlineOptions& options) {
+  return Inliner(model, options).all();
 }
 
 }  // namespace sdx::check

@@ -1,25 +1,23 @@
 // Where a rule is checked: the place, as words, and the names that are visible there.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
-#include "fact/fact.h"
-#include "model/model.h"
+#include "check/declared.h"
+#include "model/names.h"
 
 namespace sdx::check {
 
-// Domain ("" for ai.onnx) to version.
-using Opsets = std::map<std::string, int64_t, std::less<>>;
-inline std::string_view canonical(std::string_view domain) {
-  return domain == "ai.onnx" ? "" : domain;
-}
-inline std::string_view shown(std::string_view domain) {
-  return domain.empty() ? "ai.onnx" : domain;
-}
+using model::canonical;
+using model::each_node;
+using model::free_names;
+using model::names_used;
+using model::Opsets;
+using model::shown;
+
 // The imported version; 0 if there is none.
 int64_t version_of(const Opsets& opsets, std::string_view domain);
 
@@ -75,14 +73,6 @@ struct Scope {
 // "node 6 "proj" (MatMul)".
 std::string node_text(const std::vector<model::Node>& nodes, size_t index);
 
-// Names that nodes of a subgraph, or of one within it, use and nothing in it defines; in order of
-// use, with repeats.
-void free_names(const model::Graph& graph, std::vector<std::string_view>& into);
-// The same for all of a node: its inputs, then what its subgraphs capture.
-std::vector<std::string_view> names_used(const model::Node& node);
-
-// What a declared type says. Dimensions without a number are symbols.
-Fact fact_of(const model::Type& type);
 // Whether two declarations of one value can both hold: their types, where both state one; and
 // their ranks and sizes too.
 bool same_type(const Fact& a, const Fact& b);

@@ -1,18 +1,18 @@
 // Derivatives of element-wise operators of several inputs, which broadcast.
 #include "gradient/rule.h"
+#include "ops/elementwise/clip.h"
+#include "ops/elementwise/parameters.h"
 
 namespace sdx::gradient {
 namespace {
 
-// The second operand as it lines up with the first: before version 7 an axis said where.
+// The second operand as it lines up with the first, some of whose last axes it may lack.
 Outlet second(const Step& s) {
-  Builder& b = s.b;
-  if (s.use.opset >= 7 || s.use.i_or("broadcast", 0) == 0 || !s.use.has("axis")) return s.in[1];
-  const auto wide = int64_t(b.rank(s.in[0])), narrow = int64_t(b.rank(s.in[1]));
-  const int64_t axis = s.use.i("axis") < 0 ? s.use.i("axis") + wide : s.use.i("axis");
+  const size_t trail = s.as<ops::Binary>().trail;
+  if (trail == 0) return s.in[1];
   std::vector<int64_t> axes;
-  for (int64_t i = narrow; i < wide - axis; ++i) axes.push_back(i);
-  return axes.empty() ? s.in[1] : b.op("Unsqueeze", {s.in[1], b.ints(axes)});
+  for (size_t i = 0; i < trail; ++i) axes.push_back(int64_t(s.b.rank(s.in[1]) + i));
+  return s.b.op("Unsqueeze", {s.in[1], s.b.ints(axes)});
 }
 
 // `to_a` and `to_b` as long as the result, brought to the operands' shapes.
@@ -36,15 +36,8 @@ Outlets pow(const Step& s) {
 Outlets prelu(const Step& s) {
   Builder& b = s.b;
   const Outlet below = b.less(s.x(), b.number(0, b.type(s.x())));
-  const Outlet slope = s.in[1];
-  // Before version 7 a slope of rank 1 belonged to the channels.
-  Outlet aligned = slope;
-  if (s.use.opset < 7 && b.rank(slope) == 1 && b.rank(s.x()) > 2) {
-    std::vector<int64_t> axes;
-    for (size_t i = 2; i < b.rank(s.x()); ++i) axes.push_back(int64_t(i) - 1);
-    aligned = b.op("Unsqueeze", {slope, b.ints(axes)});
-  }
-  return both(s, b.op("Where", {below, b.mul(s.g(), aligned), s.g()}), aligned,
+  const Outlet slope = second(s);
+  return both(s, b.op("Where", {below, b.mul(s.g(), slope), s.g()}), slope,
               b.only(below, b.mul(s.g(), s.x())));
 }
 
@@ -65,12 +58,12 @@ Outlets extreme(const Step& s) {
 
 Outlets clip(const Step& s) {
   Builder& b = s.b;
-  const DType type = b.type(s.x());
-  const auto bound = [&](size_t i, std::string_view attr) -> Outlet {
-    if (s.use.opset < 11) return s.use.has(attr) ? b.number(s.use.f(attr), type) : Outlet{};
+  const auto& a = s.as<ops::Clip>();
+  const auto bound = [&](size_t i, const std::optional<float>& fixed) -> Outlet {
+    if (fixed) return s.number(*fixed);
     return s.has(i) ? s.in[i] : Outlet{};
   };
-  const Outlet low = bound(1, "min"), high = bound(2, "max");
+  const Outlet low = bound(1, a.low), high = bound(2, a.high);
   const Outlet below = low.present() ? b.less(s.x(), low) : Outlet{};
   const Outlet above = high.present() ? b.less(high, s.x()) : Outlet{};
   Outlets grads{s.g(), {}, {}};

@@ -3,12 +3,6 @@
 #include "ops/list.h"
 
 namespace sdx::gradient {
-namespace {
-
-constexpr int kOpset = 28;
-
-}  // namespace
-
 Outlet Builder::refuse(Error error) {
   if (status_) status_ = std::move(error);
   return {};
@@ -21,23 +15,27 @@ size_t Builder::rank(Outlet wire) {
   return 0;
 }
 
-Outlets Builder::again(sdx::Node use, Outlets in) {
+Outlets Builder::made(sdx::Node use, Outlets in) {
   const size_t outputs = use.wanted.size();
   if (!status_) return Outlets(outputs);
   use.formal_inputs = in.size();
-  Result<Outlets> made = graph_.add(std::move(use), std::move(in));
-  if (made) return *std::move(made);
-  refuse(std::move(made).error());
+  Result<Outlets> wires = graph_.add(std::move(use), std::move(in));
+  if (wires) return *std::move(wires);
+  refuse(std::move(wires).error());
   return Outlets(outputs);
 }
 
+Outlets Builder::again(const typed::Node& node, Outlets in) {
+  return made(node.use, std::move(in));
+}
+
+Outlets Builder::again(const typed::Node& node, Outlets in, AttrMap changed, size_t outputs) {
+  changed.merge(attributes_for(node.op(), node.use));
+  return made(use_of(node.op(), std::move(changed), outputs), std::move(in));
+}
+
 Outlets Builder::ops(std::string_view name, Outlets in, AttrMap attrs, size_t outputs) {
-  sdx::Node use;
-  use.op = find_op("", name);
-  use.opset = kOpset;
-  use.attrs = std::move(attrs);
-  use.wanted.assign(outputs, true);
-  return again(std::move(use), std::move(in));
+  return made(use_of(*find_op("", name), std::move(attrs), outputs), std::move(in));
 }
 
 Outlet Builder::op(std::string_view name, Outlets in, AttrMap attrs) {

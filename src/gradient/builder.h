@@ -27,8 +27,9 @@ class Builder {
   // A node of the newest version of an ai.onnx operator; its first output, or all of them.
   Outlet op(std::string_view name, Outlets in, AttrMap attrs = {});
   Outlets ops(std::string_view name, Outlets in, AttrMap attrs, size_t outputs);
-  // A node like `use`, with other inputs.
-  Outlets again(sdx::Node use, Outlets in);
+  // The same node with other inputs; or with as many outputs as said and some attributes changed.
+  Outlets again(const typed::Node& node, Outlets in);
+  Outlets again(const typed::Node& node, Outlets in, AttrMap changed, size_t outputs);
 
   Outlet number(double value, DType type);
   Outlet ints(const std::vector<int64_t>& values);
@@ -62,6 +63,8 @@ class Builder {
   Outlet unbroadcast(Outlet g, Outlet x);
 
  private:
+  Outlets made(sdx::Node use, Outlets in);
+
   typed::Graph& graph_;
   Status status_;
 };

@@ -2,6 +2,9 @@
 #include <algorithm>
 
 #include "gradient/rule.h"
+#include "ops/conv/conv.h"
+#include "ops/conv/conv_transpose.h"
+#include "ops/pool/average_pool.h"
 
 namespace sdx::gradient {
 namespace {
@@ -11,7 +14,7 @@ using Ints = std::vector<int64_t>;
 // How windows lie: along each spatial axis, window o covers in[i] at o * stride + k * dilation -
 // begin.
 struct Windows {
-  Ints size, kernel, stride, dilation, begin, end, count;
+  Ints size = {}, kernel = {}, stride = {}, dilation = {}, begin = {}, end = {}, count = {};
   int64_t groups = 1;
   size_t axes() const { return size.size(); }
   Ints pads() const {
@@ -21,18 +24,13 @@ struct Windows {
   }
 };
 
-Ints or_ones(const Step& s, std::string_view attr, size_t count) {
-  const Ints given = s.use.ints_or_empty(attr);
-  return given.empty() ? Ints(count, 1) : given;
-}
-
 bool spatial(const Step& s, Outlet wire, Ints& sizes) {
   for (size_t i = 2; i < s.b.rank(wire); ++i) {
     const Dim& dim = s.b.fact(wire).dim(i);
     if (!dim.is_const()) {
       s.b.refuse(fail("SDX-D0006",
-                      "{}: the spatial sizes must be known to differentiate it, found {}",
-                      s.use.op->name, s.b.fact(wire).text()));
+                      "{}: the spatial sizes must be known to differentiate it, found {}", s.name(),
+                      s.b.fact(wire).text()));
       return false;
     }
     sizes.push_back(dim.value());
@@ -41,23 +39,21 @@ bool spatial(const Step& s, Outlet wire, Ints& sizes) {
 }
 
 // Of a convolution or pooling from `wide` (the side with the padding) to `narrow`.
-bool windows(const Step& s, Outlet wide, Outlet narrow, const Ints& kernel, Windows& w) {
+bool windows(const Step& s, Outlet wide, Outlet narrow, const ops::Window& window,
+             const Ints& kernel, Windows& w) {
+  using Pad = ops::Window::Pad;
   if (!spatial(s, wide, w.size) || !spatial(s, narrow, w.count)) return false;
   w.kernel = kernel;
-  w.stride = or_ones(s, "strides", w.axes());
-  w.dilation = or_ones(s, "dilations", w.axes());
-  w.groups = s.use.i_or("group", 1);
-  const std::string mode = s.use.has("auto_pad") ? s.use.s("auto_pad") : "NOTSET";
-  const Ints pads = s.use.ints_or_empty("pads");
+  w.stride = window.strides;
+  w.dilation = window.dilations;
   for (size_t i = 0; i < w.axes(); ++i) {
     // What the windows cover from the first to the last; the end's padding follows from it, also
     // where the last window was rounded up or elements behind it are not used.
     const int64_t covered = (w.count[i] - 1) * w.stride[i] + (w.kernel[i] - 1) * w.dilation[i] + 1;
     const int64_t total = std::max<int64_t>(covered - w.size[i], 0);
-    int64_t begin = pads.empty() ? 0 : pads[i];
-    if (mode == "SAME_UPPER") begin = total / 2;
-    if (mode == "SAME_LOWER") begin = total - total / 2;
-    if (mode == "VALID") begin = 0;
+    int64_t begin = window.pad == Pad::given ? window.begin[i] : 0;
+    if (window.pad == Pad::same_upper) begin = total / 2;
+    if (window.pad == Pad::same_lower) begin = total - total / 2;
     w.begin.push_back(begin);
     w.end.push_back(covered - w.size[i] - begin);
   }
@@ -130,9 +126,10 @@ Outlet to_bias(const Step& s) {
 }
 
 Outlets conv(const Step& s) {
-  Windows w;
+  const auto& [window, group] = s.as<ops::Conv>();
+  Windows w{.groups = group};
   Ints kernel;
-  if (!spatial(s, s.in[1], kernel) || !windows(s, s.x(), s.y(), kernel, w)) return {};
+  if (!spatial(s, s.in[1], kernel) || !windows(s, s.x(), s.y(), window, kernel, w)) return {};
   Outlets grads{spread(s, w, s.g(), s.in[1]), to_kernel(s, w, s.x(), s.g())};
   if (s.has(2)) grads.push_back(to_bias(s));
   return grads;
@@ -140,14 +137,15 @@ Outlets conv(const Step& s) {
 
 // The other way round: the output is the side with the padding.
 Outlets conv_transpose(const Step& s) {
-  Windows w;
+  const auto& a = s.as<ops::ConvTranspose>();
+  Windows w{.groups = a.group};
   Ints kernel;
-  if (s.use.has("output_shape") || s.use.s("auto_pad") != "NOTSET") {
+  if (!a.output_shape.empty() || a.window.pad != ops::Window::Pad::given) {
     s.b.refuse(fail("SDX-D0001",
                     "operator ConvTranspose with output_shape or auto_pad has no derivative rule"));
     return {};
   }
-  if (!spatial(s, s.in[1], kernel) || !windows(s, s.y(), s.x(), kernel, w)) return {};
+  if (!spatial(s, s.in[1], kernel) || !windows(s, s.y(), s.x(), a.window, kernel, w)) return {};
   Outlets grads{gather(s, w, s.g(), s.in[1]), to_kernel(s, w, s.g(), s.x())};
   if (s.has(2)) grads.push_back(to_bias(s));
   return grads;
@@ -156,8 +154,9 @@ Outlets conv_transpose(const Step& s) {
 // Sums of windows as a convolution with ones, over how many elements each has.
 Outlets average_pool(const Step& s) {
   Builder& b = s.b;
+  const auto& [window, count_padding] = s.as<ops::AveragePool>();
   Windows w;
-  if (!windows(s, s.x(), s.y(), s.use.ints("kernel_shape"), w)) return {};
+  if (!windows(s, s.x(), s.y(), window, window.kernel, w)) return {};
   Ints plane{-1, 1}, kernel{1, 1}, whole{1, 1};
   plane.insert(plane.end(), w.size.begin(), w.size.end());
   kernel.insert(kernel.end(), w.kernel.begin(), w.kernel.end());
@@ -169,13 +168,12 @@ Outlets average_pool(const Step& s) {
   const Outlet sums = gather(s, w, b.op("Reshape", {s.x(), b.ints(plane)}), filled(kernel));
   Outlet ones = filled(whole);
   Windows inside = w;
-  if (s.use.i_or("count_include_pad", 0) != 0) {
+  if (count_padding) {
     // The padding counts, what a window rounded up reaches behind it does not.
-    const Ints pads = s.use.ints_or_empty("pads");
     Ints fill(2 * (w.axes() + 2), 0);
     for (size_t i = 0; i < w.axes(); ++i) {
-      const bool listed = !pads.empty() && s.use.s("auto_pad") == "NOTSET";
-      const int64_t end = listed ? pads[w.axes() + i] : std::max<int64_t>(w.end[i], 0);
+      const bool listed = window.pad == ops::Window::Pad::given;
+      const int64_t end = listed ? window.end[i] : std::max<int64_t>(w.end[i], 0);
       fill[2 + i] = w.begin[i];
       fill[w.axes() + 4 + i] = end;
       inside.begin[i] = 0;
@@ -190,12 +188,9 @@ Outlets average_pool(const Step& s) {
 // Every maximum's place in the input is known: what arrives is added there.
 Outlets max_pool(const Step& s) {
   Builder& b = s.b;
-  sdx::Node use = s.use;
-  use.wanted.assign(2, true);
-  use.opset = std::max(use.opset, 8);
-  if (use.attrs.contains("storage_order")) use.attrs["storage_order"] = int64_t{0};
   const Outlet flat = b.ints({-1});
-  const Outlet places = b.op("Reshape", {b.again(use, s.in)[1], flat});
+  const Outlets pooled = b.again(s.node, s.in, {{"storage_order", int64_t{0}}}, 2);
+  const Outlet places = b.op("Reshape", {pooled[1], flat});
   const Outlet none = b.op("Reshape", {b.zeros(s.x()), flat});
   // A window that lies in the padding has no place.
   const Outlet nowhere = b.less(places, b.ints({0}));

@@ -61,9 +61,9 @@ Outlets walk_back(Builder& b, const Outlets& ys, const Outlets& grads, const Out
   for (size_t i = 0; i < ys.size(); ++i) arrive(ys[i], grads[i]);
 
   for (size_t id = end; id-- > start && b.status();) {
-    const typed::Node node = graph.node(uint32_t(id));  // a copy: the graph grows
+    const typed::Node& node = graph.node(uint32_t(id));
     if (node.kind != typed::Node::Kind::op) continue;
-    Step step{b, node.use, node.inputs, {}, {}, graph.size()};
+    Step step{b, node, node.inputs, {}, {}, graph.size()};
     bool touched = false, goal = false;
     for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) {
       const Outlet out{uint32_t(id), slot};

@@ -219,6 +219,8 @@ TEST(Gradient, products) {
       " %y = Gemm.13 {transA=1, transB=1, alpha=0.5, beta=2.0} (%a, %b, %c)");
   two("Einsum.12 {equation=\"bij,bjk->bk\"} (%a, %b)", "[2,2,3]", "[2,3,2]");
   two("Einsum.12 {equation=\"ij,jk\"} (%a, %b)", "[2,3]", "[3,2]");
+  two("Einsum.12 {equation=\"...ij,jk->...ik\"} (%a, %b)", "[2,2,3]", "[3,2]");
+  two("Einsum.12 {equation=\"...i,...i->...\"} (%a, %b)", "[2,3]", "[1,3]");
 }
 
 TEST(Gradient, softmax_and_normalisations) {

@@ -1,4 +1,6 @@
 // Derivatives of the losses, by their definition in simpler operators.
+#include "ops/loss/loss.h"
+
 #include "gradient/rule.h"
 
 namespace sdx::gradient {
@@ -12,8 +14,9 @@ Outlet likelihood(const Step& s, Outlet log_prob) {
   Outlet weight;
   if (s.has(2)) weight = s.in[2];
   Outlet valid;
-  if (s.use.has("ignore_index")) {
-    const Outlet ignored = b.op("Squeeze", {b.ints({s.use.i("ignore_index")})});
+  const auto& a = s.as<ops::Loss>();
+  if (a.ignored) {
+    const Outlet ignored = b.op("Squeeze", {b.ints({*a.ignored})});
     valid = b.op("Not", {b.op("Equal", {target, ignored})});
     target = b.op("Where", {valid, target, b.op("Squeeze", {b.ints({0})})});
   }
@@ -24,12 +27,12 @@ Outlet likelihood(const Step& s, Outlet log_prob) {
                                     : b.op("Expand", {b.number(1, type), b.shape(target)});
   if (valid.present()) weights = b.only(valid, weights);
   loss = b.mul(loss, weights);
-  const std::string& reduction = s.use.s("reduction");
-  if (reduction == "none") return loss;
+  if (a.reduction == ops::Loss::Reduction::none) return loss;
   const auto total = [&](Outlet wire) {
     return b.op("ReduceSum", {wire}, {{"keepdims", int64_t{0}}});
   };
-  return reduction == "sum" ? total(loss) : b.div(total(loss), total(weights));
+  return a.reduction == ops::Loss::Reduction::sum ? total(loss)
+                                                  : b.div(total(loss), total(weights));
 }
 
 Outlets cross_entropy(const Step& s) {

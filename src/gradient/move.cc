@@ -1,5 +1,12 @@
 // Derivatives of operators that move elements without changing them.
 #include "gradient/rule.h"
+#include "ops/tensor/concat.h"
+#include "ops/tensor/cumulative.h"
+#include "ops/tensor/pad.h"
+#include "ops/tensor/scatter.h"
+#include "ops/tensor/split.h"
+#include "ops/tensor/top_k.h"
+#include "ops/tensor/transpose.h"
 
 namespace sdx::gradient {
 namespace {
@@ -8,23 +15,18 @@ Outlets reshape(const Step& s) { return {s.b.reshape(s.g(), s.x())}; }
 
 Outlets transpose(const Step& s) {
   const size_t rank = s.b.rank(s.x());
-  const std::vector<int64_t> perm = s.use.ints_or_empty("perm");
   std::vector<int64_t> back(rank);
-  for (size_t i = 0; i < rank; ++i) {
-    if (perm.empty()) back[i] = int64_t(rank - 1 - i);
-    if (!perm.empty()) back[size_t(perm[i])] = int64_t(i);
-  }
+  for (size_t i = 0; i < rank; ++i) back[s.as<ops::Transpose>().axis(i, rank)] = int64_t(i);
   return {s.b.transpose(s.g(), back)};
 }
 
-int64_t axis_of(const Step& s, Outlet x) {
-  const int64_t axis = s.use.i("axis");
+int64_t axis_in(const Step& s, Outlet x, int64_t axis) {
   return axis < 0 ? axis + int64_t(s.b.rank(x)) : axis;
 }
 
 Outlets concat(const Step& s) {
   Builder& b = s.b;
-  const int64_t axis = axis_of(s, s.y());
+  const int64_t axis = axis_in(s, s.y(), s.as<ops::Concat>().axis);
   if (s.in.size() == 1) return {s.g()};
   Outlets sizes;
   for (const Outlet x : s.in)
@@ -43,23 +45,19 @@ Outlets split(const Step& s) {
     }
     parts.push_back(s.grad[i].present() ? s.grad[i] : b.zeros(s.out[i]));
   }
-  return {b.op("Concat", parts, {{"axis", axis_of(s, s.x())}})};
+  return {b.op("Concat", parts, {{"axis", axis_in(s, s.x(), s.as<ops::Split>().axis)}})};
 }
 
 // The operator picks elements of its first input: it is shown their numbers, from 1, and what
 // arrives at each result is added to the element that it came from. Number 0 is what it fills in
 // itself. The numbers are doubles, which every version takes.
-Outlets pick(const Step& s) {
+template <class Again>
+Outlets pick_by(const Step& s, const Again& again) {
   Builder& b = s.b;
   const Outlet count = b.op("Size", {s.x()});
   const Outlet one = b.op("Squeeze", {b.ints({1})});
   const Outlet numbers = b.op("Range", {one, b.add(count, one), one});
-  Outlets in = s.in;
-  in[0] = b.reshape(b.cast(numbers, DType::f64), s.x());
-  sdx::Node use = s.use;
-  if (use.op->name == "Pad" && in.size() > 2) in[2] = {};
-  use.attrs.erase("value");
-  const Outlet picked = b.cast(b.again(use, in)[0], DType::i64);
+  const Outlet picked = b.cast(again(b.reshape(b.cast(numbers, DType::f64), s.x())), DType::i64);
   const Outlet from = b.op("Reshape", {picked, b.ints({-1})});
   const Outlet none = b.op(
       "Expand", {b.number(0, b.type(s.g())), b.op("Unsqueeze", {b.add(count, one), b.ints({0})})});
@@ -69,10 +67,27 @@ Outlets pick(const Step& s) {
   return {b.reshape(kept, s.x())};
 }
 
+Outlets pick(const Step& s) {
+  return pick_by(s, [&](Outlet numbers) {
+    Outlets in = s.in;
+    in[0] = numbers;
+    return s.b.again(s.node, in)[0];
+  });
+}
+
 Outlets pad(const Step& s) {
-  const std::string mode = s.use.s("mode");
-  Outlets grads = pick(s);
-  if (s.has(2) && mode == "constant") {
+  using Mode = ops::Pad::Mode;
+  const auto& a = s.as<ops::Pad>();
+  const std::string mode = a.mode == Mode::reflect ? "reflect"
+                           : a.mode == Mode::edge  ? "edge"
+                           : a.mode == Mode::wrap  ? "wrap"
+                                                   : "constant";
+  Outlets grads = pick_by(s, [&](Outlet numbers) {
+    Outlets in{numbers, a.pads ? s.b.ints(*a.pads) : s.in[1]};
+    if (s.has(3)) in.insert(in.end(), {Outlet{}, s.in[3]});
+    return s.b.op("Pad", in, {{"mode", mode}});
+  });
+  if (s.has(2) && a.mode == Mode::constant) {
     // What the padding holds is the value, as often as it was put there.
     const auto all = [&](Outlet wire) {
       return s.b.op("ReduceSum", {wire}, {{"keepdims", int64_t{0}}});
@@ -84,37 +99,39 @@ Outlets pad(const Step& s) {
 }
 
 Outlets cumsum(const Step& s) {
-  AttrMap attrs{{"exclusive", s.use.i("exclusive")}, {"reverse", 1 - s.use.i("reverse")}};
+  const auto& a = s.as<ops::Cumulative>();
+  AttrMap attrs{{"exclusive", int64_t{a.exclusive}}, {"reverse", int64_t{!a.reverse}}};
   return {s.b.op("CumSum", {s.g(), s.in[1]}, std::move(attrs))};
 }
 
 // ScatterElements and ScatterND: data, indices, updates.
-Outlets scatter(const Step& s) {
+Outlets scatter(const Step& s, ops::ScatterReduction reduction, std::string_view op,
+                std::string_view gather, const AttrMap& axis) {
+  using Reduction = ops::ScatterReduction;
   Builder& b = s.b;
-  const std::string mode = s.use.has("reduction") ? s.use.s("reduction") : "none";
-  if (mode != "none" && mode != "add") {
-    b.refuse(fail("SDX-D0001", "operator {} with reduction {} has no derivative rule",
-                  s.use.op->name, mode));
+  if (reduction != Reduction::none && reduction != Reduction::add) {
+    b.refuse(fail("SDX-D0001", "operator {} with a reduction other than add has no derivative rule",
+                  s.name()));
     return {};
   }
-  const bool nd = s.use.op->name == "ScatterND";
-  AttrMap axis;
-  if (!nd) axis.emplace("axis", s.use.i("axis"));
-  const Outlet updates =
-      nd ? b.op("GatherND", {s.g(), s.in[1]}) : b.op("GatherElements", {s.g(), s.in[1]}, axis);
-  const Outlet data = mode == "add"
-                          ? s.g()
-                          : b.op(s.use.op->name == "Scatter" ? "ScatterElements" : s.use.op->name,
-                                 {s.g(), s.in[1], b.zeros(s.in[2])}, axis);
-  return {data, {}, updates};
+  const Outlet data =
+      reduction == Reduction::add ? s.g() : b.op(op, {s.g(), s.in[1], b.zeros(s.in[2])}, axis);
+  return {data, {}, b.op(gather, {s.g(), s.in[1]}, axis)};
+}
+Outlets scatter_elements(const Step& s) {
+  const auto& [axis, reduction] = s.as<ops::ScatterElements>();
+  return scatter(s, reduction, "ScatterElements", "GatherElements", {{"axis", axis}});
+}
+Outlets scatter_nd(const Step& s) {
+  return scatter(s, s.as<ops::ScatterNd>().reduction, "ScatterND", "GatherND", {});
 }
 
 Outlets top_k(const Step& s) {
   Builder& b = s.b;
-  sdx::Node use = s.use;
-  use.wanted.assign(2, true);
-  const Outlet indices = b.again(use, s.in)[1];
-  return s.through({b.op("GatherElements", {s.x(), indices}, {{"axis", s.use.i("axis")}})});
+  const auto& a = s.as<ops::TopK>();
+  const Outlet indices = b.ops("TopK", {s.x(), a.k ? b.ints(*a.k) : s.in[1]},
+                               {{"axis", a.axis}, {"largest", int64_t{a.largest}}}, 2)[1];
+  return s.through({b.op("GatherElements", {s.x(), indices}, {{"axis", a.axis}})});
 }
 
 constexpr Entry kRules[] = {
@@ -126,9 +143,9 @@ constexpr Entry kRules[] = {
     {"Concat", concat},
     {"Split", split},
     {"CumSum", cumsum},
-    {"ScatterElements", scatter},
-    {"Scatter", scatter},
-    {"ScatterND", scatter},
+    {"ScatterElements", scatter_elements},
+    {"Scatter", scatter_elements},
+    {"ScatterND", scatter_nd},
     {"TopK", top_k},
     {"Pad", pad},
     {"Slice", pick},

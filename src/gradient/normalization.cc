@@ -1,6 +1,12 @@
 // Derivatives of softmax and of normalisations; the latter by their definition in simpler
 // operators.
 #include "gradient/rule.h"
+#include "ops/normalization/batch_normalization.h"
+#include "ops/normalization/group_normalization.h"
+#include "ops/normalization/layer_normalization.h"
+#include "ops/normalization/lp_normalization.h"
+#include "ops/normalization/mean_variance_normalization.h"
+#include "ops/normalization/softmax.h"
 
 namespace sdx::gradient {
 namespace {
@@ -10,16 +16,11 @@ std::vector<int64_t> axes_from(int64_t first, size_t rank) {
   for (int64_t i = first; i < int64_t(rank); ++i) axes.push_back(i);
   return axes;
 }
-int64_t axis_of(const Step& s) {
-  const int64_t axis = s.use.i("axis");
-  return axis < 0 ? axis + int64_t(s.b.rank(s.x())) : axis;
-}
 
-// The axes that one sum of a softmax runs over; from an axis on before version 13.
+// The axes that one sum of a softmax runs over.
 std::vector<int64_t> softmax_axes(const Step& s) {
-  const size_t rank = s.b.rank(s.x());
-  if (s.use.opset < 13) return axes_from(axis_of(s), rank);
-  return rank == 0 ? std::vector<int64_t>{} : std::vector<int64_t>{axis_of(s)};
+  const auto& a = s.as<ops::Softmax>();
+  return axes_from(int64_t(a.first), a.first + a.count);
 }
 
 Outlets softmax(const Step& s) {
@@ -57,51 +58,52 @@ Outlets batch_normalization(const Step& s) {
   const Outlet x = s.x();
   const DType type = b.type(x);
   const auto channel = [&](Outlet v) { return per_channel(b, b.cast(v, type), x); };
-  const bool training = s.use.opset >= 14  ? s.use.i("training_mode") != 0
-                        : s.use.opset >= 7 ? s.out.size() > 1 && s.out[1].present()
-                                           : s.use.i("is_test") == 0;
+  const auto& a = s.as<ops::BatchNorm>();
   Outlet normal;
-  if (training) {
+  if (a.training) {
     std::vector<int64_t> axes = axes_from(2, b.rank(x));
     axes.insert(axes.begin(), 0);
-    normal = standardized(b, x, axes, s.use.f("epsilon"));
+    normal = standardized(b, x, axes, a.epsilon);
   } else {
     const Outlet d = b.sub(x, channel(s.in[3]));
-    normal = b.mul(d, inverse_root(b, channel(s.in[4]), s.use.f("epsilon")));
+    normal = b.mul(d, inverse_root(b, channel(s.in[4]), a.epsilon));
   }
   return s.through({affine(s, normal, channel(s.in[1]), channel(s.in[2]))});
 }
 
 Outlets instance_normalization(const Step& s) {
   Builder& b = s.b;
-  const Outlet normal = standardized(b, s.x(), axes_from(2, b.rank(s.x())), s.use.f("epsilon"));
+  const Outlet normal =
+      standardized(b, s.x(), axes_from(2, b.rank(s.x())), s.as<ops::GroupNorm>().epsilon);
   return s.through(
       {affine(s, normal, per_channel(b, s.in[1], s.x()), per_channel(b, s.in[2], s.x()))});
 }
 
 Outlets layer_normalization(const Step& s) {
   Builder& b = s.b;
+  const auto& a = s.as<ops::LayerNorm>();
   const Outlet normal =
-      standardized(b, s.x(), axes_from(axis_of(s), b.rank(s.x())), s.use.f("epsilon"));
+      standardized(b, s.x(), axes_from(int64_t(a.axis), b.rank(s.x())), a.epsilon);
   return s.through({affine(s, normal, s.in[1], s.has(2) ? s.in[2] : Outlet{})});
 }
 
 Outlets rms_normalization(const Step& s) {
   Builder& b = s.b;
-  const Outlet square = b.mean(b.square(s.x()), axes_from(axis_of(s), b.rank(s.x())));
-  const Outlet normal = b.mul(s.x(), inverse_root(b, square, s.use.f("epsilon")));
+  const auto& a = s.as<ops::LayerNorm>();
+  const Outlet square = b.mean(b.square(s.x()), axes_from(int64_t(a.axis), b.rank(s.x())));
+  const Outlet normal = b.mul(s.x(), inverse_root(b, square, a.epsilon));
   return s.through({b.mul(normal, s.in[1])});
 }
 
 // Groups of channels side by side: [N, groups, everything else].
 Outlets group_normalization(const Step& s) {
   Builder& b = s.b;
-  const int64_t groups = s.use.i("num_groups");
+  const auto& [groups, epsilon, per_group] = s.as<ops::GroupNorm>();
   const Outlet grouped = b.op("Reshape", {s.x(), b.ints({0, groups, -1})});
-  const Outlet normal = standardized(b, grouped, {2}, s.use.f("epsilon"));
-  // Before version 21 there was one scale per group.
-  if (s.use.opset < 21) {
-    const auto lined_up = [&](Outlet v) { return b.op("Reshape", {v, b.ints({1, groups, 1})}); };
+  const Outlet normal = standardized(b, grouped, {2}, epsilon);
+  if (per_group) {
+    const Outlet each = b.ints({1, groups, 1});
+    const auto lined_up = [&](Outlet v) { return b.op("Reshape", {v, each}); };
     return s.through({b.reshape(affine(s, normal, lined_up(s.in[1]), lined_up(s.in[2])), s.x())});
   }
   return s.through({affine(s, b.reshape(normal, s.x()), per_channel(b, s.in[1], s.x()),
@@ -110,14 +112,18 @@ Outlets group_normalization(const Step& s) {
 
 Outlets lp_normalization(const Step& s) {
   Builder& b = s.b;
-  const Outlet norm =
-      b.op(s.use.i("p") == 1 ? "ReduceL1" : "ReduceL2", {s.x(), b.ints({axis_of(s)})});
+  const auto& [axis, euclid] = s.as<ops::LpNorm>();
+  const Outlet norm = b.op(euclid ? "ReduceL2" : "ReduceL1", {s.x(), b.ints({int64_t(axis)})});
   return s.through({b.div(s.x(), norm)});
 }
 
 Outlets mean_variance_normalization(const Step& s) {
   Builder& b = s.b;
-  const std::vector<int64_t> axes = s.use.ints("axes");
+  const std::vector<bool>& reduced = s.as<ops::MeanVariance>().reduced;
+  std::vector<int64_t> axes;
+  for (size_t i = 0; i < reduced.size(); ++i) {
+    if (reduced[i]) axes.push_back(int64_t(i));
+  }
   const Outlet d = b.sub(s.x(), b.mean(s.x(), axes));
   const Outlet deviation = b.op("Sqrt", {b.mean(b.square(d), axes)});
   return s.through({b.div(d, b.plus(deviation, 1e-9))});

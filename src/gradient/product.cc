@@ -1,7 +1,9 @@
 // Derivatives of products of matrices.
-#include <algorithm>
+#include <set>
 
 #include "gradient/rule.h"
+#include "ops/matmul/einsum.h"
+#include "ops/matmul/gemm.h"
 
 namespace sdx::gradient {
 namespace {
@@ -32,10 +34,11 @@ Outlets matmul(const Step& s) {
 
 Outlets gemm(const Step& s) {
   Builder& b = s.b;
-  const Outlet left = s.use.i("transA") != 0 ? swap_last(b, s.in[0]) : s.in[0];
-  const Outlet right = s.use.i("transB") != 0 ? swap_last(b, s.in[1]) : s.in[1];
-  Outlet y = b.mul(b.op("MatMul", {left, right}), s.f("alpha"));
-  if (s.has(2)) y = b.add(y, b.mul(s.in[2], s.f("beta")));
+  const auto& a = s.as<ops::Gemm>();
+  const Outlet left = a.trans_a ? swap_last(b, s.in[0]) : s.in[0];
+  const Outlet right = a.trans_b ? swap_last(b, s.in[1]) : s.in[1];
+  Outlet y = b.mul(b.op("MatMul", {left, right}), s.number(a.alpha));
+  if (s.has(2)) y = b.add(y, b.mul(s.in[2], s.number(a.beta)));
   return s.through({y});
 }
 
@@ -43,34 +46,29 @@ Outlets gemm(const Step& s) {
 // that only this operand has were summed, so the result is repeated along them.
 Outlets einsum(const Step& s) {
   Builder& b = s.b;
-  std::string text = s.use.s("equation");
-  std::erase(text, ' ');
-  const size_t arrow = text.find("->");
-  std::vector<std::string> labels(1);
-  for (const char c : text.substr(0, arrow)) {
-    if (c == ',') labels.emplace_back();
-    if (c != ',') labels.back() += c;
+  const auto& a = s.as<ops::Einsum>();
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  if (a.labels > kLetters.size()) {
+    b.refuse(fail("SDX-D0007", "Einsum of {} labels has no derivative rule; {} have", a.labels,
+                  kLetters.size()));
+    return {};
   }
-  std::string result;
-  if (arrow != std::string::npos) {
-    result = text.substr(arrow + 2);
-  } else {
-    std::string all = text;
-    std::erase(all, ',');
-    std::sort(all.begin(), all.end());
-    for (const char c : all) {
-      if (std::count(all.begin(), all.end(), c) == 1) result += c;
-    }
+  std::vector<std::string> terms;  // as an equation writes them
+  for (const std::vector<size_t>& term : a.terms) {
+    std::string& text = terms.emplace_back();
+    for (const size_t label : term) text += kLetters[label];
   }
-  const auto repeats = [](std::string_view word) {
-    return std::any_of(word.begin(), word.end(),
-                       [&](char c) { return std::count(word.begin(), word.end(), c) > 1; });
+  const std::string result(kLetters.substr(0, a.outputs));
+  const auto repeats = [](const std::string& term) {
+    return std::set<char>(term.begin(), term.end()).size() != term.size();
   };
   Outlets grads;
   for (size_t i = 0; i < s.in.size(); ++i) {
-    if (repeats(labels[i]) || text.find('.') != std::string::npos) {
-      b.refuse(fail("SDX-D0001", "operator Einsum with \"{}\" has no derivative rule",
-                    s.use.s("equation")));
+    if (repeats(terms[i])) {
+      b.refuse(fail("SDX-D0001",
+                    "operator Einsum with a diagonal of an input has no derivative "
+                    "rule: input {}",
+                    i));
       return {};
     }
     Outlets operands{s.g()};
@@ -78,20 +76,23 @@ Outlets einsum(const Step& s) {
     for (size_t j = 0; j < s.in.size(); ++j) {
       if (j == i) continue;
       operands.push_back(s.in[j]);
-      equation += "," + labels[j];
-      known += labels[j];
+      equation += "," + terms[j];
+      known += terms[j];
     }
     std::string wanted;
     std::vector<int64_t> missing;
-    for (size_t axis = 0; axis < labels[i].size(); ++axis) {
-      if (known.find(labels[i][axis]) != std::string::npos) wanted += labels[i][axis];
-      if (known.find(labels[i][axis]) == std::string::npos) missing.push_back(int64_t(axis));
+    for (size_t axis = 0; axis < terms[i].size(); ++axis) {
+      if (known.find(terms[i][axis]) != std::string::npos) {
+        wanted += terms[i][axis];
+      } else {
+        missing.push_back(int64_t(axis));
+      }
     }
     Outlet grad = b.op("Einsum", operands, {{"equation", equation + "->" + wanted}});
     if (!missing.empty()) {
       grad = b.op("Expand", {b.op("Unsqueeze", {grad, b.ints(missing)}), b.shape(s.in[i])});
     }
-    grads.push_back(grad);
+    grads.push_back(b.unbroadcast(grad, s.in[i]));
   }
   return grads;
 }

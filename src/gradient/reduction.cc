@@ -1,6 +1,7 @@
 // Derivatives of reductions: what arrives at a result goes back to every element that it was made
 // of.
 #include "gradient/rule.h"
+#include "ops/reduction/reduce.h"
 
 namespace sdx::gradient {
 namespace {
@@ -12,17 +13,10 @@ struct Reduced {
 
 Reduced reduced(const Step& s) {
   const auto rank = int64_t(s.b.rank(s.x()));
-  Reduced r{s.use.ints_or_empty("axes"), s.use.i("keepdims") != 0};
-  bool given = s.use.has("axes");
-  if (s.has(1)) {
-    const auto axes = s.b.fact(s.in[1]).constant_integers();
-    if (axes) r.axes = *axes;
-    if (!axes) s.b.refuse(fail("SDX-D0004", "the axes of a reduction must be constant"));
-    given = true;
-  }
-  if (r.axes.empty() && s.use.i_or("noop_with_empty_axes", 0) == 0) given = false;
-  if (!given && s.use.i_or("noop_with_empty_axes", 0) == 0) {
-    r.axes.clear();
+  const auto& a = s.as<ops::Reduce>();
+  Reduced r{a.axes, a.keep};
+  if (a.dynamic) s.b.refuse(fail("SDX-D0004", "the axes of a reduction must be constant"));
+  if (r.axes.empty() && !a.noop) {
     for (int64_t i = 0; i < rank; ++i) r.axes.push_back(i);
   }
   for (int64_t& axis : r.axes) axis += axis < 0 ? rank : 0;

@@ -11,7 +11,7 @@ namespace sdx::gradient {
 // One node on the way back.
 struct Step {
   Builder& b;
-  const sdx::Node& use;
+  const typed::Node& node;
   Outlets in, out;  // absent where left out or unwanted
   Outlets grad;     // of the outputs; absent: zero
   size_t start;     // nodes from here on have been made by this step
@@ -20,7 +20,14 @@ struct Step {
   Outlet y() const { return out[0]; }
   Outlet g() const { return grad[0]; }
   bool has(size_t i) const { return i < in.size() && in[i].present(); }
-  Outlet f(std::string_view attr) const { return b.number(use.f(attr), b.type(in[0])); }
+  std::string_view name() const { return node.op().name; }
+  // Its attributes, resolved; A is the struct that the operator's header publishes.
+  template <class A>
+  const A& as() const {
+    return node.as<A>();
+  }
+  // A number of the first input's type.
+  Outlet number(double value) const { return b.number(value, b.type(in[0])); }
   // The rule by parts: `ys` are the outputs written in simpler operators, made by this step from
   // `in`; their own rules do the rest.
   Outlets through(const Outlets& ys) const;

@@ -3,9 +3,13 @@
 #include <numbers>
 
 #include "gradient/rule.h"
+#include "ops/elementwise/parameters.h"
 
 namespace sdx::gradient {
 namespace {
+
+Outlet alpha(const Step& s) { return s.number(s.as<ops::Unary>().p); }
+Outlet gamma(const Step& s) { return s.number(s.as<ops::Unary>().q); }
 
 Outlet one_minus_square(Builder& b, Outlet v) { return b.minus_from(1, b.square(v)); }
 
@@ -13,7 +17,7 @@ Outlets gelu(const Step& s) {
   Builder& b = s.b;
   const Outlet x = s.x();
   Outlet inner;
-  if (s.use.s("approximate") == "tanh") {
+  if (s.as<ops::Unary>().flag) {
     const Outlet cube = b.mul(b.square(x), x);
     inner = b.op("Tanh", {b.times(b.add(x, b.times(cube, 0.044715)),
                                   std::numbers::sqrt2 * std::numbers::inv_sqrtpi)});
@@ -81,27 +85,27 @@ constexpr Entry kRules[] = {
     {"LeakyRelu",
      [](const Step& s) -> Outlets {
        const Outlet below = s.b.less(s.x(), s.b.number(0, s.b.type(s.x())));
-       return {s.b.op("Where", {below, s.b.mul(s.g(), s.f("alpha")), s.g()})};
+       return {s.b.op("Where", {below, s.b.mul(s.g(), alpha(s)), s.g()})};
      }},
     {"ThresholdedRelu",
-     [](const Step& s) -> Outlets { return {s.b.only(s.b.less(s.f("alpha"), s.x()), s.g())}; }},
+     [](const Step& s) -> Outlets { return {s.b.only(s.b.less(alpha(s), s.x()), s.g())}; }},
     {"Elu",
      [](const Step& s) -> Outlets {
        const Outlet below = s.b.less(s.x(), s.b.number(0, s.b.type(s.x())));
-       const Outlet slope = s.b.add(s.y(), s.f("alpha"));
+       const Outlet slope = s.b.add(s.y(), alpha(s));
        return {s.b.op("Where", {below, s.b.mul(s.g(), slope), s.g()})};
      }},
     {"Celu",
      [](const Step& s) -> Outlets {
        const Outlet below = s.b.less(s.x(), s.b.number(0, s.b.type(s.x())));
-       const Outlet slope = s.b.op("Exp", {s.b.div(s.x(), s.f("alpha"))});
+       const Outlet slope = s.b.op("Exp", {s.b.div(s.x(), alpha(s))});
        return {s.b.op("Where", {below, s.b.mul(s.g(), slope), s.g()})};
      }},
     {"Selu",
      [](const Step& s) -> Outlets {
        const Outlet above = s.b.less(s.b.number(0, s.b.type(s.x())), s.x());
-       const Outlet slope = s.b.add(s.y(), s.b.mul(s.f("gamma"), s.f("alpha")));
-       return {s.b.op("Where", {above, s.b.mul(s.g(), s.f("gamma")), s.b.mul(s.g(), slope)})};
+       const Outlet slope = s.b.add(s.y(), s.b.mul(gamma(s), alpha(s)));
+       return {s.b.op("Where", {above, s.b.mul(s.g(), gamma(s)), s.b.mul(s.g(), slope)})};
      }},
     {"Sigmoid",
      [](const Step& s) -> Outlets {
@@ -112,7 +116,7 @@ constexpr Entry kRules[] = {
        const DType type = s.b.type(s.y());
        const Outlet inside = s.b.op(
            "And", {s.b.less(s.b.number(0, type), s.y()), s.b.less(s.y(), s.b.number(1, type))});
-       return {s.b.only(inside, s.b.mul(s.g(), s.f("alpha")))};
+       return {s.b.only(inside, s.b.mul(s.g(), alpha(s)))};
      }},
     {"Softplus",
      [](const Step& s) -> Outlets { return {s.b.mul(s.g(), s.b.op("Sigmoid", {s.x()}))}; }},
@@ -127,7 +131,7 @@ constexpr Entry kRules[] = {
      }},
     {"Swish",
      [](const Step& s) -> Outlets {
-       return s.through({s.b.mul(s.x(), s.b.op("Sigmoid", {s.b.mul(s.x(), s.f("alpha"))}))});
+       return s.through({s.b.mul(s.x(), s.b.op("Sigmoid", {s.b.mul(s.x(), alpha(s))}))});
      }},
     {"Mish",
      [](const Step& s) -> Outlets {
@@ -141,7 +145,7 @@ constexpr Entry kRules[] = {
      [](const Step& s) -> Outlets {
        Outlets in = s.in;
        in[0] = s.b.ones(s.x());
-       return {s.b.mul(s.g(), s.b.again(s.use, in)[0])};
+       return {s.b.mul(s.g(), s.b.again(s.node, in)[0])};
      }},
 };
 

@@ -63,7 +63,7 @@ Result<std::optional<AttrValue>> attribute_value(const model::Attribute& a,
       return some(std::move(tensor));
     }
     case Kind::type:
-      return some(a.tp ? fact_of(*a.tp, a.name) : Fact{});
+      return some(a.tp ? check::fact_of(*a.tp, a.name) : Fact{});
     default:
       return fail("SDX-G0013", "attribute \"{}\" is of a kind that no operator takes ({})", a.name,
                   int(kind));

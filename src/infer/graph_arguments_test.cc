@@ -1,8 +1,8 @@
 // Functions that are given graphs.
 #include <gtest/gtest.h>
 
-#include "infer/inferred.h"
 #include "infer/inline.h"
+#include "infer/test_infer.h"
 #include "model/text.h"
 #include "typed/eval.h"
 
@@ -10,7 +10,7 @@ namespace sdx::infer {
 namespace {
 
 std::vector<float> run(const model::Model& model, std::vector<Value> inputs) {
-  const auto graph = type_model(std::make_shared<const model::Model>(model));
+  const auto graph = test::type_model(std::make_shared<const model::Model>(model));
   EXPECT_TRUE(graph) << graph.error().text();
   if (!graph) return {};
   const auto outputs = typed::eval(*graph, inputs, {});

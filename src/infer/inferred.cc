@@ -48,7 +48,7 @@ Result<Inferred> infer(const check::Checked& checked, const Options& asked) {
 
   // Forwards, unless an input is open from the start.
   const auto open_input = [&](const model::ValueInfo& input) {
-    return has_gap(input.type ? fact_of(*input.type, input.name) : Fact::tensor(DType::undefined));
+    return has_gap(check::declared_fact(input));
   };
   // What the subgraphs are found to be counts when the graph is made from what was learnt.
   Options quick = options;
@@ -98,20 +98,6 @@ Result<Inferred> infer(const check::Checked& checked, const Options& asked) {
     inferred.stale_ = stale_types(*model->graph, inferred.graph_, inferred.wires_);
   }
   return inferred;
-}
-
-Result<Inferred> infer_model(std::shared_ptr<const model::Model> model, const Options& options) {
-  if (!model->graph) return fail("SDX-G0008", "the model has no graph");
-  SDX_TRY(all_supported(*model));  // before the rules, which name only the first that is missing
-  check::Options open;
-  open.open_types = true;
-  SDX_ASSIGN(const check::Checked checked, check::checked(std::move(model), open));
-  return infer(checked, options);
-}
-
-Result<typed::Graph> type_model(std::shared_ptr<const model::Model> model, const Options& options) {
-  SDX_ASSIGN(Inferred known, infer_model(std::move(model), options));
-  return std::move(known).typed();
 }
 
 }  // namespace sdx::infer

@@ -51,8 +51,4 @@ class Inferred {
 
 Result<Inferred> infer(const check::Checked& checked, const Options& options = {});
 
-// The whole way from a model: all of its operators exist, it is checked, inferred and typed.
-Result<Inferred> infer_model(std::shared_ptr<const model::Model> model, const Options& = {});
-Result<typed::Graph> type_model(std::shared_ptr<const model::Model> model, const Options& = {});
-
 }  // namespace sdx::infer

@@ -1,37 +1,10 @@
 #include "infer/inline.h"
 
-#include <algorithm>
-#include <set>
-
+#include "check/inline.h"
 #include "infer/inferred.h"
-#include "infer/names.h"
-#include "infer/versions.h"
-#include "model/fields.h"
-#include "ops/list.h"
 
 namespace sdx::infer {
 namespace {
-
-using model::Attribute;
-using model::Function;
-using model::Graph;
-using model::Node;
-using Names = std::map<std::string, std::string, std::less<>>;
-
-std::string name_of(const Function& f) {
-  std::string name = f.domain.empty() ? f.name : f.domain + "." + f.name;
-  return f.overload.empty() ? name : name + ":" + f.overload;
-}
-
-template <class Visit>
-void each_graph(Node& node, Visit&& visit) {
-  for (Attribute& a : node.attribute) {
-    if (a.g) visit(*a.g);
-    for (Graph& g : a.graphs) visit(g);
-  }
-}
-
-std::string canonical(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
 using FactsByName = std::map<std::string, Fact, std::less<>>;
 
@@ -40,7 +13,10 @@ FactsByName facts_of(const model::Model& model) {
   Options options;
   options.bodies = std::make_shared<BodyFacts>();
   FactsByName facts;
-  const auto known = infer_model(std::make_shared<const model::Model>(model), options);
+  const auto checked =
+      check::checked(std::make_shared<const model::Model>(model), {.open_types = true});
+  if (!checked) return facts;
+  const auto known = infer(*checked, options);
   if (!known) return facts;
   for (const auto& [graph, inner] : options.bodies->graphs)
     facts.insert(inner.begin(), inner.end());
@@ -49,288 +25,25 @@ FactsByName facts_of(const model::Model& model) {
   return facts;
 }
 
-class Inliner {
- public:
-  // `facts`: with them, operators that are functions are inlined too; what their bodies hold is
-  // left for the next time, when more is known of it.
-  Inliner(const model::Model& model, const InlineOptions& options,
-          const FactsByName* facts = nullptr)
-      : model_(model),
-        options_(options),
-        facts_(facts),
-        out_(model),
-        opsets_(opsets_of(model.opset_import)) {}
-
-  Result<model::Model> all() {
-    if (out_.graph) collect(*out_.graph);
-    for (model::TrainingInfo& info : out_.training_info) {
-      if (info.initialization) collect(*info.initialization);
-      if (info.algorithm) collect(*info.algorithm);
-    }
-    // A model without imports, as IR versions 1 and 2 have them, means version 1.
-    if (model_.opset_import.empty()) opsets_[""] = opsets_["ai.onnx"] = 1;
-    const Opsets outer = opsets_;
-    if (out_.graph) SDX_TRY(graph(*out_.graph, outer, {}));
-    for (model::TrainingInfo& info : out_.training_info) {
-      if (info.initialization) SDX_TRY(graph(*info.initialization, outer, {}));
-      if (info.algorithm) SDX_TRY(graph(*info.algorithm, outer, {}));
-    }
-    out_.functions.clear();
-    std::erase_if(out_.opset_import, [&](const model::OpsetId& import) {
-      const bool local = std::any_of(
-          model_.functions.begin(), model_.functions.end(),
-          [&](const Function& f) { return canonical(f.domain) == canonical(import.domain); });
-      return local && !used_domains_.contains(canonical(import.domain));
-    });
-    return std::move(out_);
-  }
-  bool expanded() const { return expanded_; }
-
- private:
-  using Calls = std::vector<const Function*>;
-
-  void collect(const Graph& g) {
-    for (const model::ValueInfo& input : g.input) taken_.insert(input.name);
-    for (const model::TensorData& init : g.initializer) taken_.insert(init.name);
-    for (const model::SparseTensorData& init : g.sparse_initializer) {
-      if (init.values) taken_.insert(init.values->name);
-    }
-    for (const Node& node : g.node) {
-      taken_.insert(node.output.begin(), node.output.end());
-      taken_.insert(node.input.begin(), node.input.end());
-      for (const Attribute& a : node.attribute) {
-        if (a.g) collect(*a.g);
-        for (const Graph& inner : a.graphs) collect(inner);
-      }
-    }
-  }
-
-  std::string fresh(const std::string& stem, const std::string& name) {
-    const std::string base = stem + "_" + name;
-    std::string candidate = base;
-    for (size_t& n = tried_[base]; !taken_.insert(candidate).second;) {
-      candidate = fmt::format("{}_{}", base, ++n);
-    }
-    return candidate;
-  }
-
-  Status graph(Graph& g, const Opsets& opsets, const Calls& calls) {
-    std::vector<Node> made;
-    for (Node& node : g.node) {
-      const std::string place =
-          fmt::format("graph \"{}\", node \"{}\" ({})", g.name, node.name, node.op_type);
-      if (Status status = add(std::move(node), made, opsets, calls); !status) {
-        return std::move(status).error().in(place);
-      }
-    }
-    g.node = std::move(made);
-    return ok();
-  }
-
-  Status add(Node node, std::vector<Node>& made, const Opsets& opsets, const Calls& calls) {
-    Status status;
-    each_graph(node, [&](Graph& g) {
-      if (status) status = graph(g, opsets, calls);
-    });
-    SDX_TRY(std::move(status));
-    const auto version = opsets.find(node.domain);
-    if (const Function* function = find_function(model_, node)) {
-      return call(*function, node, opsets_of(function->opset_import), made, calls);
-    }
-    if (facts_ != nullptr && calls.empty() && version != opsets.end()) {
-      const auto fact = [&](const std::string& name) {
-        const auto at = facts_->find(name);
-        return at != facts_->end() ? &at->second : nullptr;
-      };
-      if (const auto body = operator_body({node, version->second, fact})) {
-        expanded_ = true;
-        return call(*body, node, opsets, made, calls);
-      }
-    }
-    if (version != opsets.end()) SDX_TRY(keep_version(node, version->second));
-    if (++count_ > options_.most_nodes) {
-      return fail("SDX-G0010", "more than {} nodes after inlining functions", options_.most_nodes);
-    }
-    used_domains_.insert(canonical(node.domain));
-    made.push_back(std::move(node));
-    return ok();
-  }
-
-  // In the model without functions, the node has the version that the model imports.
-  Status keep_version(const Node& node, int64_t version) {
-    const auto [at, added] = opsets_.emplace(canonical(node.domain), version);
-    if (added) {
-      model::OpsetId& import = out_.opset_import.emplace_back();
-      set(import, &model::OpsetId::domain, node.domain);
-      set(import, &model::OpsetId::version, version);
-    }
-    if (at->second == version || same_meaning(node, version, at->second)) return ok();
-    Error error =
-        fail("SDX-G0020", "{} means version {} here, and the model imports version {} of {}",
-             node.op_type, version, at->second,
-             canonical(node.domain).empty() ? "ai.onnx" : node.domain);
-    error.help = "a model without functions has one version of each operator set";
-    return error;
-  }
-  Status call(const Function& f, const Node& node, const Opsets& opsets, std::vector<Node>& made,
-              const Calls& calls) {
-    if (std::find(calls.begin(), calls.end(), &f) != calls.end()) {
-      std::string chain;
-      for (const Function* caller : calls) chain += name_of(*caller) + " -> ";
-      return fail("SDX-G0004", "functions call themselves: {}{}", chain, name_of(f));
-    }
-    if (node.input.size() > f.input.size() || node.output.size() > f.output.size()) {
-      return fail(
-          "SDX-G0005", "function {} takes {} inputs and gives {} outputs; {} and {} are named",
-          name_of(f), f.input.size(), f.output.size(), node.input.size(), node.output.size());
-    }
-    Names names;
-    for (size_t i = 0; i < f.input.size(); ++i) {
-      names[f.input[i]] = i < node.input.size() ? node.input[i] : "";
-    }
-    std::vector<std::pair<std::string, std::string>> copies;  // inputs and repeats as outputs
-    for (size_t i = 0; i < node.output.size(); ++i) {
-      if (node.output[i].empty()) continue;
-      const auto [at, first] = names.emplace(f.output[i], node.output[i]);
-      if (!first) copies.emplace_back(at->second, node.output[i]);
-    }
-    const std::string stem = node.name.empty() || !plain(node.name) ? f.name : node.name;
-    std::vector<Node> body = f.node;
-    rename(body, names, stem);
-    Calls inner = calls;
-    inner.push_back(&f);
-    for (Node& part : body) {
-      substitute(part, f, node);
-      if (!part.name.empty()) {
-        set(part, &Node::name,
-            fmt::format("{}/{}", node.name.empty() ? f.name : node.name, part.name));
-      }
-      if (Status status = add(std::move(part), made, opsets, inner); !status) {
-        return std::move(status).error().in(fmt::format("function {}", name_of(f)));
-      }
-    }
-    for (auto& [from, to] : copies) {
-      if (from.empty()) {
-        return fail("SDX-G0005", "output \"{}\" of function {} is an input that is left out", to,
-                    name_of(f));
-      }
-      Node copy;
-      set(copy, &Node::op_type, std::string("Identity"));
-      copy.input = {from};
-      copy.output = {to};
-      SDX_TRY(add(std::move(copy), made, opsets, inner));
-    }
-    return ok();
-  }
-  static bool plain(const std::string& name) {
-    return std::all_of(name.begin(), name.end(), [](unsigned char c) {
-      return std::isalnum(c) != 0 || c == '_' || c == '/' || c == '.';
-    });
-  }
-
-  // What nodes define gets names of its own, but for what `names` already has.
-  void rename(std::vector<Node>& nodes, Names& names, const std::string& stem) {
-    const auto use = [&](std::string& name) {
-      const auto at = names.find(name);
-      if (at != names.end()) name = at->second;
-    };
-    const auto define = [&](std::string& name) {
-      if (name.empty()) return;
-      const auto at = names.find(name);
-      name = at != names.end() ? at->second : (names[name] = fresh(stem, name));
-    };
-    for (Node& node : nodes) {
-      for (std::string& input : node.input) {
-        if (!input.empty()) use(input);
-      }
-      each_graph(node, [&](Graph& g) {
-        Names inside = names;
-        const auto own = [&](std::string& name) {
-          if (!name.empty()) name = inside[name] = fresh(stem, name);
-        };
-        for (model::ValueInfo& input : g.input) own(input.name);
-        for (model::TensorData& init : g.initializer) {
-          const auto at = inside.find(init.name);  // perhaps the default of an input
-          const bool input = std::any_of(g.input.begin(), g.input.end(), [&](const auto& info) {
-            return at != inside.end() && info.name == at->second;
-          });
-          if (input) {
-            init.name = at->second;
-          } else {
-            own(init.name);
-          }
-        }
-        for (model::SparseTensorData& init : g.sparse_initializer) {
-          if (init.values) own(init.values->name);
-        }
-        // Outputs of nodes here hide nothing: their names are new before the nodes are seen.
-        for (const Node& inner : g.node) {
-          for (const std::string& output : inner.output) {
-            if (!output.empty()) inside[output] = fresh(stem, output);
-          }
-        }
-        rename(g.node, inside, stem);
-        const auto known = [&](std::string& name) {
-          const auto at = inside.find(name);
-          if (at != inside.end()) name = at->second;
-          return at != inside.end();
-        };
-        for (model::ValueInfo& output : g.output) known(output.name);
-        std::erase_if(g.value_info, [&](model::ValueInfo& info) { return !known(info.name); });
-        g.quantization_annotation.clear();
-      });
-      for (std::string& output : node.output) define(output);
-    }
-  }
-
-  // Attributes that refer to the function's become those of the call, their defaults, or nothing.
-  void substitute(Node& node, const Function& f, const Node& call) {
-    std::vector<Attribute> kept;
-    for (Attribute& a : node.attribute) {
-      if (a.ref_attr_name.empty()) {
-        if (a.g) substitute(*a.g, f, call);
-        for (Graph& g : a.graphs) substitute(g, f, call);
-        kept.push_back(std::move(a));
-        continue;
-      }
-      const Attribute* value = call.find(a.ref_attr_name);
-      for (const Attribute& fallback : f.attribute_proto) {
-        if (value == nullptr && fallback.name == a.ref_attr_name) value = &fallback;
-      }
-      if (value == nullptr) continue;
-      Attribute given = *value;
-      set(given, &Attribute::name, a.name);
-      kept.push_back(std::move(given));
-    }
-    node.attribute = std::move(kept);
-  }
-  void substitute(Graph& g, const Function& f, const Node& call) {
-    for (Node& node : g.node) substitute(node, f, call);
-  }
-
-  const model::Model& model_;
-  const InlineOptions& options_;
-  const FactsByName* facts_;
-  model::Model out_;
-  Opsets opsets_;  // of the model that is made
-  std::set<std::string, std::less<>> taken_, used_domains_;
-  std::map<std::string, size_t> tried_;
-  size_t count_ = 0;
-  bool expanded_ = false;
-};
-
 }  // namespace
 
 Result<model::Model> inline_functions(const model::Model& model, const InlineOptions& options) {
-  SDX_ASSIGN(model::Model plain, Inliner(model, options).all());
+  check::InlineOptions inlining{.most_nodes = options.most_nodes};
+  SDX_ASSIGN(check::Inlined plain, check::inline_functions(model, inlining));
   constexpr int kMostLevels = 16;  // of bodies in bodies
   for (int level = 0; options.operators && level < kMostLevels; ++level) {
-    const FactsByName facts = facts_of(plain);
-    Inliner inliner(plain, options, &facts);
-    SDX_ASSIGN(plain, inliner.all());
-    if (!inliner.expanded()) break;
+    const FactsByName facts = facts_of(plain.model);
+    const auto fact = [&](const std::string& name) {
+      const auto at = facts.find(name);
+      return at != facts.end() ? &at->second : nullptr;
+    };
+    inlining.body = [&](const model::Node& node, int64_t version) {
+      return operator_body({node, version, fact});
+    };
+    SDX_ASSIGN(plain, check::inline_functions(plain.model, inlining));
+    if (plain.bodies == 0) break;
   }
-  return plain;
+  return std::move(plain.model);
 }
 
 }  // namespace sdx::infer

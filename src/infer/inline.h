@@ -1,4 +1,4 @@
-// Inlining: a model becomes one without functions that computes the same.
+// Inlining of functions (check/inline.h) and of the operators that ONNX defines as functions.
 #pragma once
 
 #include "base/result.h"
@@ -12,10 +12,7 @@ struct InlineOptions {
   size_t most_nodes = size_t{1} << 22;  // nested functions can grow exponentially
 };
 
-// Each call is replaced by the function's nodes, with names of their own, and attributes that refer
-// to the call's replaced by those or their defaults. A chain of calls that returns to its start is
-// an error that prints it, and so is a body that means an operator in another version than the
-// model imports, unless the two differ in element types at most.
+// The model without functions.
 Result<model::Model> inline_functions(const model::Model& model, const InlineOptions& = {});
 
 // The body of an operator of ai.onnx that is a function, for this use of it; nothing if there is

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "check/check.h"
-#include "infer/inferred.h"
+#include "infer/test_infer.h"
 #include "model/io.h"
 #include "model/text.h"
 #include "typed/eval.h"
@@ -18,7 +18,7 @@ model::Model parsed(std::string_view text) {
 }
 
 std::vector<Value> run(const model::Model& model, std::vector<Value> inputs) {
-  const auto graph = type_model(std::make_shared<const model::Model>(model));
+  const auto graph = test::type_model(std::make_shared<const model::Model>(model));
   EXPECT_TRUE(graph) << graph.error().text();
   if (!graph) return {};
   Pool pool(1);
@@ -134,7 +134,7 @@ B (x) => (y) { y = local.A (x) }
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, "SDX-G0004");
   EXPECT_NE(made.error().what.find("local.A -> local.B -> local.A"), std::string::npos);
-  const auto typed = type_model(std::make_shared<const model::Model>(model));
+  const auto typed = test::type_model(std::make_shared<const model::Model>(model));
   ASSERT_FALSE(typed);
   EXPECT_NE(typed.error().what.find("local.A -> local.B -> local.A"), std::string::npos)
       << typed.error().what;

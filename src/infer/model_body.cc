@@ -137,7 +137,7 @@ class ModelBody final : public PartialBody {
     for (size_t i = 0; i < graph_.input.size(); ++i) {
       const model::ValueInfo& declared = graph_.input[i];
       Fact fact = i < formal.size() ? formal[i] : Fact{};
-      if (!fact.present() && declared.type) fact = fact_of(*declared.type, declared.name);
+      if (!fact.present() && declared.type) fact = check::declared_fact(declared);
       scope.wires[declared.name] = sink.source(declared.name, fact);
     }
     for (size_t i = 0; i < captured_.size(); ++i) {

@@ -1,21 +1,16 @@
-// Who means what by a name: operator-set imports, functions, and the outer names that a subgraph
-// uses.
+// What the walk asks of names: those that a subgraph, or a part of a graph, takes from outside.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
-#include "model/model.h"
+#include "model/names.h"
 
 namespace sdx::infer {
 
-// Domain ("" for ai.onnx) to version.
-using Opsets = std::map<std::string, int64_t, std::less<>>;
-Opsets opsets_of(const std::vector<model::OpsetId>& imports);
-
-// The function that the node calls, the model's or an added one; null if it names an operator.
-const model::Function* find_function(const model::Model& model, const model::Node& node);
+using model::find_function;
+using model::Opsets;
+using model::opsets_of;
 
 // Names that the graph and its subgraphs use but do not define, in the order of first use, appended
 // without repeats.

@@ -42,7 +42,7 @@ std::vector<check::Diagnostic> stale_types(const model::Graph& graph, const type
     for (const model::ValueInfo& value : list) {
       const auto at = wires.find(value.name);
       if (at == wires.end() || !at->second.present() || !value.type) continue;
-      const Fact declared = fact_of(*value.type, value.name);
+      const Fact declared = check::declared_fact(value);
       const Fact& fact = typed.fact(at->second);
       const std::string why = difference(declared, fact);
       if (why.empty()) continue;

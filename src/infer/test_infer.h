@@ -36,8 +36,20 @@ inline model::TensorData shape_weight(const std::string& name, const std::vector
   return model::from_tensor(Tensor::of<int64_t>({int64_t(values.size())}, values), name);
 }
 
+// The road as far as Inferred.
+inline Result<Inferred> infer_model(std::shared_ptr<const model::Model> model,
+                                    const Options& options = {}) {
+  SDX_ASSIGN(const check::Checked checked, check::checked(std::move(model), {.open_types = true}));
+  return infer(checked, options);
+}
 inline Result<Inferred> infer_model(model::Model model, const Options& options = {}) {
-  return infer::infer_model(std::make_shared<const model::Model>(std::move(model)), options);
+  return infer_model(std::make_shared<const model::Model>(std::move(model)), options);
+}
+
+inline Result<typed::Graph> type_model(std::shared_ptr<const model::Model> model,
+                                       const Options& options = {}) {
+  SDX_ASSIGN(Inferred known, infer_model(std::move(model), options));
+  return std::move(known).typed();
 }
 
 // The fact of a value, or the error, as text.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "check/inline.h"
+#include "check/supported.h"
 #include "gradient/gradient.h"
 #include "infer/attributes.h"
 #include "infer/model_body.h"
@@ -92,7 +94,7 @@ class Typer {
   Status add(const std::vector<model::Node>& list, size_t at, Scope& scope) {
     const model::Node& node = list[at];
     if (sink_.size() > options_.most_nodes) {
-      return fail("SDX-G0010", "more than {} nodes after inlining functions", options_.most_nodes);
+      return check::too_many_nodes(options_.most_nodes);
     }
     std::vector<Outlet> inputs;
     for (const std::string& name : node.input) {
@@ -107,8 +109,7 @@ class Typer {
       return fail("SDX-G0002", "the model imports no version of operator set \"{}\"", node.domain);
     }
     const Op* op = find_op(node.domain, node.op_type);
-    if (op == nullptr)
-      return fail("SDX-G0003", "operator {}.{} is not supported", version->first, node.op_type);
+    if (op == nullptr) return check::not_supported(version->first, node.op_type);
     if (op == find_op(kTraining, "Gradient")) return gradient(list, at, inputs, scope);
 
     sdx::Node use;
@@ -269,12 +270,9 @@ class Typer {
     if (std::find(outer.calls.begin(), outer.calls.end(), &function) != outer.calls.end()) {
       std::string chain;
       for (const model::Function* caller : outer.calls) chain += caller->name + " -> ";
-      return fail("SDX-G0004", "functions call themselves: {}{}", chain, function.name);
+      return check::calls_itself(chain + function.name);
     }
-    if (inputs.size() > function.input.size()) {
-      return fail("SDX-G0005", "function {} takes {} inputs, {} are given", function.name,
-                  function.input.size(), inputs.size());
-    }
+    SDX_TRY(check::fits_function(function, node));
     AttrMap arguments;
     const Opsets opsets = opsets_of(function.opset_import);
     Scope scope;
@@ -309,10 +307,6 @@ class Typer {
     SDX_TRY(nodes(function.node, scope));
     for (size_t i = 0; i < node.output.size(); ++i) {
       if (node.output[i].empty()) continue;
-      if (i >= function.output.size()) {
-        return fail("SDX-G0005", "function {} has {} outputs, {} are named", function.name,
-                    function.output.size(), node.output.size());
-      }
       SDX_ASSIGN(outer.wires[node.output[i]], wire(function.output[i], scope));
     }
     return ok();
@@ -376,7 +370,7 @@ std::vector<Stated> stated(const model::Graph& graph, const Wires& wires) {
     for (const model::ValueInfo& value : *list) {
       const auto at = wires.find(value.name);
       if (at != wires.end() && at->second.present() && value.type)
-        all.push_back({at->second, fact_of(*value.type, value.name)});
+        all.push_back({at->second, check::declared_fact(value)});
     }
   }
   return all;
@@ -392,41 +386,6 @@ Fact bound(Fact fact, const Bindings& bindings) {
 }
 
 }  // namespace
-
-Fact fact_of(const model::Type& type, const std::string& scope) {
-  const auto tensor = [&](DType element, const std::optional<model::Shape>& declared) {
-    Fact fact = Fact::tensor(element);
-    if (!declared) return fact;
-    Shape shape;
-    for (size_t axis = 0; axis < declared->dim.size(); ++axis) {
-      const model::Dimension& dim = declared->dim[axis];
-      if (const int64_t* number = dim.number(); number != nullptr && *number >= 0) {
-        shape.emplace_back(*number);
-      } else if (const std::string* param = dim.param();
-                 param != nullptr && !param->empty() && *param != "*") {
-        shape.push_back(Dim::symbol(*param));
-      } else {
-        shape.push_back(Dim::symbol(fmt::format("?{}.{}", scope, axis)));
-      }
-    }
-    fact.shape = std::move(shape);
-    return fact;
-  };
-  if (const model::TensorType* t = type.tensor()) return tensor(t->dtype(), t->shape);
-  if (const model::SparseTensorType* t = type.sparse_tensor()) return tensor(t->dtype(), t->shape);
-  const Fact open = Fact::tensor(DType::undefined);
-  if (const model::SequenceType* t = type.sequence()) {
-    return Fact::sequence(t->elem_type ? fact_of(*t->elem_type, scope) : open);
-  }
-  if (const model::OptionalType* t = type.optional()) {
-    return Fact::optional_of(t->elem_type ? fact_of(*t->elem_type, scope) : open);
-  }
-  if (const model::MapType* t = type.map()) {
-    const DType key = valid(t->key_type) ? static_cast<DType>(t->key_type) : DType::undefined;
-    return Fact::map(key, t->value_type ? fact_of(*t->value_type, scope) : open);
-  }
-  return open;
-}
 
 Status walk_graph(const std::shared_ptr<const model::Model>& model, const model::Graph& graph,
                   const std::string& place, const Options& options, Sink& sink, Scope& scope) {
@@ -455,7 +414,7 @@ Result<Wires> walk_model(const std::shared_ptr<const model::Model>& model, const
                           Fact::tensor(init.values->dtype(), shape_of(init.dims)));
   }
   for (const model::ValueInfo& input : main.input) {
-    Fact fact = input.type ? fact_of(*input.type, input.name) : Fact::tensor(DType::undefined);
+    Fact fact = check::declared_fact(input);
     if (const auto at = initialized.find(input.name); at != initialized.end()) {
       if (!options.overridden.contains(input.name)) continue;  // the default
       if (fact.type == DType::undefined) fact = at->second;

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "check/declared.h"
 #include "model/model.h"
 #include "typed/graph.h"
 
@@ -38,13 +39,5 @@ struct Options {
   bool any_sizes = false;
   bool journal = false;  // keep which of the model's nodes each typed one comes from
 };
-
-// The fact that a declared type states. Dimensions without a name or number get symbols that start
-// with `scope`.
-Fact fact_of(const model::Type& type, const std::string& scope);
-
-// Operators (with their versions) that the model uses and this build does not have, one error that
-// lists all of them.
-Status all_supported(const model::Model& model);
 
 }  // namespace sdx::infer

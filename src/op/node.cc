@@ -1,6 +1,53 @@
 #include "op/node.h"
 
+#include <algorithm>
+
+#include "op/op.h"
+
 namespace sdx {
+namespace {
+
+bool same(const AttrValue& a, const AttrValue& b) {
+  const auto equal = [&]<class T>(const T& x) {
+    if constexpr (requires { x == x; }) {
+      return x == std::get<T>(b);
+    }
+    return false;
+  };
+  return a.index() == b.index() && std::visit(equal, a);
+}
+
+}  // namespace
+
+Node use_of(const Op& op, AttrMap attrs, size_t outputs) {
+  Node use;
+  use.op = &op;
+  use.opset = op.signatures().back().since;
+  use.attrs = std::move(attrs);
+  use.wanted.assign(outputs, true);
+  return use;
+}
+
+AttrMap attributes_for(const Op& op, const Node& node) {
+  AttrMap shared;
+  const Signature& signature = op.signatures().back();
+  for (const auto& [name, value] : node.attrs) {
+    if (signature.attribute(name) != nullptr) shared.emplace(name, value);
+  }
+  return shared;
+}
+
+bool same_attributes(const Node& a, const Node& b) {
+  return std::equal(
+      a.attrs.begin(), a.attrs.end(), b.attrs.begin(), b.attrs.end(),
+      [](const auto& x, const auto& y) { return x.first == y.first && same(x.second, y.second); });
+}
+
+bool has_bodies(const Node& node) {
+  return std::any_of(node.attrs.begin(), node.attrs.end(), [](const auto& attr) {
+    return std::holds_alternative<std::shared_ptr<const BodySource>>(attr.second);
+  });
+}
 
 Node::Node() = default;
 Node::Node(const Node&) = default;

@@ -74,6 +74,21 @@ struct Node {
   const AttrValue& value(std::string_view attr) const;
 };
 
+// One use of an operator's newest version.
+Node use_of(const Op& op, AttrMap attrs, size_t outputs = 1);
+// The attributes of `node` that the newest version of `op` has too: those of a node that takes its
+// place.
+AttrMap attributes_for(const Op& op, const Node& node);
+// Whether two nodes have the same attributes.
+bool same_attributes(const Node&, const Node&);
+// Whether the node has subgraphs.
+bool has_bodies(const Node&);
+// visit(name, value) for each attribute: for those who tell nodes apart and read none.
+template <class Visit>
+void each_attribute(const Node& node, Visit&& visit) {
+  for (const auto& [name, value] : node.attrs) visit(name, value);
+}
+
 // Resolves a negative axis; an error if it is not in [-rank, rank).
 Result<size_t> resolve_axis(int64_t axis, size_t rank, std::string_view what = "axis");
 

@@ -16,6 +16,8 @@
 
 namespace sdx {
 
+class Program;  // kernel/program/program.h
+
 // What is known when kernels are chosen: facts with concrete shapes (constants carry values), and
 // the machine.
 struct Call {
@@ -87,11 +89,22 @@ struct OpOf {
   bool inplace = false;
   // If output `slot` is a contiguous piece of input 0: the byte at which it starts.
   std::optional<size_t> (*alias)(const A&, const Call&, size_t slot) = nullptr;
+  // If input `i` is a contiguous piece of output 0: the byte at which it starts. It may then be
+  // computed there.
+  std::optional<size_t> (*joins)(const A&, const Call&, size_t i) = nullptr;
+  // The node as a program of element-wise operations: a product that it follows can run it.
+  const Program* (*program)(const A&) = nullptr;
+  // If the facts tell which one of its subgraphs runs: that one, whose nodes may take its place.
+  std::shared_ptr<const Body> (*taken)(const A&, const Facts& in) = nullptr;
   // As an instruction on f32 (and, rounded after each step, on f16 and bf16) elements.
   std::optional<Pointwise> (*pointwise)(const A&, const Facts& in) = nullptr;
   // Multiply-adds, for people.
   uint64_t (*multiply_adds)(const A&, const Call&) = nullptr;
 };
+
+// Tells the attributes' types apart where only a const void* is left of them.
+template <class A>
+inline constexpr char kAttributesOf = 0;
 
 // The same without A: what the lists hold. Attributes travel as the const void* that read() made.
 struct Op {
@@ -106,6 +119,7 @@ struct Op {
   };
   std::string_view domain, name, doc;
   std::span<const Version> history;
+  const void* attributes;  // &kAttributesOf<A>
   Result<std::shared_ptr<const void>> (*read)(const Node&, const Facts&);
   Result<Facts> (*infer)(const void*, const Facts&);
   Status (*reference)(const void*, Args&);
@@ -113,6 +127,9 @@ struct Op {
   std::vector<Case> (*cases)();
   bool deterministic, whole_values, inplace;
   std::optional<size_t> (*alias)(const void*, const Call&, size_t);
+  std::optional<size_t> (*joins)(const void*, const Call&, size_t);
+  const Program* (*program)(const void*);
+  std::shared_ptr<const Body> (*taken)(const void*, const Facts&);
   std::optional<Pointwise> (*pointwise)(const void*, const Facts&);
   uint64_t (*multiply_adds)(const void*, const Call&);
 
@@ -167,6 +184,7 @@ constexpr Op erase() {
   op.name = kDecl.name;
   op.doc = kDecl.doc;
   op.history = kDecl.history;
+  op.attributes = &kAttributesOf<A>;
   op.read = [](const Node& node, const Facts& in) -> Result<std::shared_ptr<const void>> {
     Result<A> attrs = kDecl.read(node, in);
     if (!attrs) return std::move(attrs).error();
@@ -183,6 +201,17 @@ constexpr Op erase() {
     op.alias = [](const void* a, const Call& call, size_t slot) {
       return kDecl.alias(E::as(a), call, slot);
     };
+  }
+  if constexpr (kDecl.joins != nullptr) {
+    op.joins = [](const void* a, const Call& call, size_t i) {
+      return kDecl.joins(E::as(a), call, i);
+    };
+  }
+  if constexpr (kDecl.program != nullptr) {
+    op.program = [](const void* a) { return kDecl.program(E::as(a)); };
+  }
+  if constexpr (kDecl.taken != nullptr) {
+    op.taken = [](const void* a, const Facts& in) { return kDecl.taken(E::as(a), in); };
   }
   if constexpr (kDecl.pointwise != nullptr) {
     op.pointwise = [](const void* a, const Facts& in) { return kDecl.pointwise(E::as(a), in); };

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "ops/list.h"
-
 namespace sdx::plan {
 
 using typed::Graph;
@@ -111,7 +109,7 @@ struct Root {
 
 class Placer {
  public:
-  // `joins`: what a Concat joins may be computed in its place inside of the result.
+  // `joins`: what a step joins may be computed in its place inside of the result.
   Placer(Plan& plan, bool joins) : plan_(plan), graph_(plan.graph), joins_(joins) {
     find_readers();
     wires_.resize(graph_.size());
@@ -210,32 +208,28 @@ class Placer {
       if (slot == 0 && node.op().inplace && take_over_input(s, node)) continue;
       own(out, {Place::Kind::arena, 0, bytes_of(graph_.fact(out)), s, std::max(s, last_read(out))});
     }
-    if (joins_ && node.use.op == &ops::concat) join_inputs(node, {step.node, 0});
+    if (joins_ && node.op().joins != nullptr) join_inputs(node, {step.node, 0});
     return false;
   }
 
-  // Concat along the first axis that is not 1: each input is a stretch of the result. One that owns
-  // its memory gets it there, with all wires that share it; there is nothing left to copy then.
+  // An input that is a stretch of the result and owns its memory gets it there, with all wires that
+  // share it; there is nothing left to copy then.
   void join_inputs(const typed::Node& node, Outlet out) {
-    const Dims dims = graph_.fact(out).dims();
-    const int64_t axis = node.use.i_or("axis", 1), rank = int64_t(dims.size());
-    const auto before = std::ptrdiff_t(axis < 0 ? axis + rank : axis);
-    if (std::any_of(dims.begin(), dims.begin() + before, [](int64_t size) { return size != 1; }))
-      return;
     const size_t into = wire(out).root;
-    size_t offset = 0;
-    for (const Outlet input : node.inputs) {
-      const Wire from = wire(input);
-      const size_t bytes = bytes_of(graph_.fact(input)), at = offset;
-      offset += bytes;
+    const Facts in = graph_.facts(node.inputs);
+    const Call call{in, node.outputs, plan_.options.isa, plan_.options.threads};
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const Wire from = wire(node.inputs[i]);
+      const size_t bytes = bytes_of(in[i]);
+      const std::optional<size_t> at = node.op().joins(node.resolved.get(), call, i);
       Root& root = roots_[from.root];
-      if (root.kind != Place::Kind::arena || from.root == into || from.offset != 0 ||
-          root.bytes != bytes || bytes == 0 || at % kAlignment != 0) {
+      if (!at || root.kind != Place::Kind::arena || from.root == into || from.offset != 0 ||
+          root.bytes != bytes || bytes == 0 || *at % kAlignment != 0) {
         continue;
       }
       for (const Outlet one : root.wires) {
         wire(one).root = into;
-        wire(one).offset += at;
+        wire(one).offset += *at;
         roots_[into].wires.push_back(one);
       }
       roots_[into].first = std::min(roots_[into].first, root.first);
@@ -252,8 +246,7 @@ class Placer {
     if (roots_[from.root].kind == Place::Kind::late ||
         graph_.fact(node.inputs[0]).type == DType::string)
       return false;
-    Facts in;
-    for (const Outlet input : node.inputs) in.push_back(graph_.fact(input));
+    const Facts in = graph_.facts(node.inputs);
     const Call call{in, node.outputs, plan_.options.isa, plan_.options.threads};
     std::vector<size_t> offsets;
     for (size_t slot = 0; slot < node.outputs.size(); ++slot) {

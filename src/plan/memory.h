@@ -1,5 +1,5 @@
 // Where wires live: views share their input's memory, element-wise results take over dead inputs,
-// what a Concat joins is computed where it belongs, the rest gets offsets.
+// what a step joins is computed where it belongs, the rest gets offsets.
 #pragma once
 
 #include "plan/plan.h"

@@ -78,10 +78,12 @@ std::string name_of(const Op::AnyKernel& kernel, const Node& use, const Call& ca
   name.add(use.op->domain);
   name.add(use.op->name);
   name.add(kernel.name);
-  for (const auto& [key, value] : use.attrs) {
+  bool told = true;
+  each_attribute(use, [&](const std::string& key, const AttrValue& value) {
     name.add(key);
-    if (!add_attribute(name, value, pool)) return "";
-  }
+    told = told && add_attribute(name, value, pool);
+  });
+  if (!told) return "";
   for (const Facts* facts : {&call.in, &call.out}) {
     name.add(facts->size());
     for (const Fact& fact : *facts) name.add(uint64_t(fact.type));

@@ -5,24 +5,6 @@
 namespace sdx::plan {
 namespace {
 
-bool same(const AttrValue& a, const AttrValue& b) {
-  return a.index() == b.index() && std::visit(
-                                       [&]<class T>(const T& x) {
-                                         if constexpr (requires { x == x; }) {
-                                           return x == std::get<T>(b);
-                                         } else {
-                                           return false;
-                                         }
-                                       },
-                                       a);
-}
-
-bool same(const AttrMap& a, const AttrMap& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-    return x.first == y.first && same(x.second, y.second);
-  });
-}
-
 bool same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) {
     return x.raw() == y.raw() && x.type() == y.type() && x.dims() == y.dims();
@@ -47,14 +29,14 @@ std::shared_ptr<const void> Packs::get(const Op::AnyKernel& kernel, const Node& 
   for (auto at = begin; at != end; ++at) {
     const Entry& entry = at->second;
     if (entry.kernel == &kernel && same(entry.constants, constants) &&
-        same(entry.attrs, use.attrs)) {
+        same_attributes(entry.use, use)) {
       made = false;
       return entry.packed;
     }
   }
   auto packed =
       cache_ ? cache_->get(kernel, use, attrs, call, pool) : kernel.pack(attrs, call, pool);
-  entries_.emplace(first, Entry{&kernel, use.attrs, std::move(constants), packed});
+  entries_.emplace(first, Entry{&kernel, use, std::move(constants), packed});
   return packed;
 }
 

@@ -32,7 +32,7 @@ class Packs final : public typed::Packer {
  private:
   struct Entry {
     const Op::AnyKernel* kernel;
-    AttrMap attrs;
+    Node use;
     std::vector<Tensor> constants;  // kept, so that their addresses stay theirs
     std::shared_ptr<const void> packed;
   };

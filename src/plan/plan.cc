@@ -6,7 +6,6 @@
 
 #include "base/pages.h"
 #include "base/slab.h"
-#include "ops/list.h"
 #include "plan/memory.h"
 
 namespace sdx::plan {
@@ -16,22 +15,14 @@ bool concrete(const Fact& fact) {
   return !fact.present() || (fact.is_concrete() && fact.type != DType::undefined);
 }
 
-Facts inputs_of(const typed::Node& node, const typed::Graph& graph) {
-  Facts in;
-  for (const typed::Outlet input : node.inputs) in.push_back(graph.fact(input));
-  return in;
-}
-
 // The first kernel that fits. A late step chooses when it runs.
 void choose_kernel(Step& step, const typed::Graph& graph, const Options& options) {
   const typed::Node& node = graph.node(step.node);
-  const Facts in = inputs_of(node, graph);
+  const Facts in = graph.facts(node.inputs);
   const bool known = std::all_of(in.begin(), in.end(), concrete) &&
                      std::all_of(node.outputs.begin(), node.outputs.end(), concrete);
   step.late = !known || node.op().whole_values;
-  for (const auto& [name, value] : node.use.attrs) {
-    step.has_bodies |= std::holds_alternative<std::shared_ptr<const BodySource>>(value);
-  }
+  step.has_bodies = has_bodies(node.use);
   // Strings own heap memory: an arena cannot hold them.
   for (const Fact& fact : node.outputs) step.late |= fact.type == DType::string;
   if (step.late || options.reference) return;
@@ -66,7 +57,7 @@ HugePages pages_for(const Step& step, const typed::Node& node, const Facts& in, 
 void pack(Step& step, const typed::Graph& graph, const Options& options, Pool& pool, Packs* packs) {
   if (step.kernel == nullptr || step.kernel->pack == nullptr) return;
   const typed::Node& node = graph.node(step.node);
-  const Facts in = inputs_of(node, graph);
+  const Facts in = graph.facts(node.inputs);
   const Call call{in, node.outputs, options.isa, options.threads};
   const LastingUse use(pages_for(step, node, in, call));
   const void* attrs = node.resolved.get();
@@ -170,29 +161,25 @@ void fuse_programs(Plan& plan) {
     if (users[step.node][0].size() != 1) continue;
     const uint32_t reader = users[step.node][0][0];
     const typed::Node& node = graph.node(reader);
-    if (node.use.op != &ops::elementwise || plan.steps[step_of[reader]].late) continue;
-    Facts in, product_in;
+    if (node.op().program == nullptr || plan.steps[step_of[reader]].late) continue;
+    const Facts in = graph.facts(node.inputs);
+    const Facts product_in = graph.facts(graph.node(step.node).inputs);
     size_t product = 0;
     bool ready = true;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const typed::Outlet input = node.inputs[i];
-      in.push_back(graph.fact(input));
       if (input.node == step.node) {
         product = i;
       } else if (graph.node(input.node).kind == typed::Node::Kind::op) {
         ready &= step_of[input.node] < s;
       }
     }
-    for (const typed::Outlet input : graph.node(step.node).inputs)
-      product_in.push_back(graph.fact(input));
     const Facts& out = graph.node(step.node).outputs;
     const Call call{product_in, out, plan.options.isa, plan.options.threads};
     const size_t rows = step.kernel->epilogue(graph.node(step.node).resolved.get(), call);
     if (!ready || rows == 0 || out[0].dims() != node.outputs[0].dims()) continue;
-    Result<Program> program =
-        Program::parse(in.size(), node.use.get<std::vector<std::string>>("code"));
-    if (!program) continue;
-    auto fused = FusedProgram::make(*std::move(program), product, in, out[0], rows);
+    auto fused =
+        FusedProgram::make(*node.op().program(node.resolved.get()), product, in, out[0], rows);
     if (!fused) continue;
     step.fused = std::make_shared<const Fusion>(Fusion{reader, *std::move(fused)});
     gone[step_of[reader]] = true;

@@ -10,6 +10,7 @@
 
 #include "op/epilogue.h"
 #include "plan/packs.h"
+#include "rewrite/rewritten.h"
 #include "typed/graph.h"
 
 namespace sdx::plan {
@@ -86,17 +87,10 @@ std::string type_symbol(size_t input);
 // What stands for a size of an input that is an expression of sizes that no input has.
 std::string expression_symbol(const Dim& dim);
 
-// Which rewrites a graph goes through before it is planned.
-struct Rewrites {
-  bool optimize = true;  // those that keep every bit
-  bool strict = false;   // none of those that do not
-};
-Result<typed::Graph> rewritten(const typed::Graph& graph, const Rewrites& rewrites);
-
 // The graph with its inputs' symbols bound: every node made again on the concrete facts, shape
-// arithmetic folded away, and the branch taken in the place of each If whose condition is known.
-Result<typed::Graph> specialize(const typed::Graph& graph, const Bindings& bindings,
-                                const Rewrites& rewrites);
+// arithmetic folded away, and the nodes of the subgraph that is known to run in the place of the
+// node that holds it.
+Result<typed::Graph> specialize(const rewrite::Rewritten& rewritten, const Bindings& bindings);
 
 // "step 3: conv1 (Conv, kernel im2col) -> arena+4096 f32[1,64,112,112]" and so on.
 std::string to_text(const Plan& plan);

@@ -1,6 +1,4 @@
-#include "ops/list.h"
 #include "plan/plan.h"
-#include "rewrite/rewrite.h"
 #include "typed/body.h"
 #include "typed/remake.h"
 
@@ -17,25 +15,14 @@ std::string type_symbol(size_t input) { return fmt::format("?input{}.type", inpu
 
 std::string expression_symbol(const Dim& dim) { return "=" + dim.text(); }
 
-Result<Graph> rewritten(const Graph& graph, const Rewrites& rewrites) {
-  Graph ready = graph.without_dead();
-  if (!rewrites.strict) {
-    SDX_ASSIGN(ready, rewrite::to_standard_numerics(ready));
-  }
-  if (rewrites.optimize) {
-    SDX_ASSIGN(ready, rewrite::optimize(ready));
-  }
-  return ready;
-}
-
 namespace {
 
 using Wires = std::vector<std::vector<Outlet>>;  // by node and slot: where it is now
 
 class Specializer : public typed::Remake {
  public:
-  Specializer(const Graph& graph, const Bindings& bindings, const Rewrites& rewrites)
-      : Remake(graph, "specialize"), bindings_(bindings), rewrites_(rewrites) {
+  Specializer(const rewrite::Rewritten& rewritten, const Bindings& bindings)
+      : Remake(rewritten.graph(), "specialize"), rewritten_(rewritten), bindings_(bindings) {
     made.assumptions.reset();  // the bindings have been held against them
   }
 
@@ -46,20 +33,16 @@ class Specializer : public typed::Remake {
       const typed::Node& node = from.node(id);
       if (node.kind == typed::Node::Kind::source) continue;
       Place here = at(id, number);
-      if (node.kind == typed::Node::Kind::constant) {
-        wires[id] = {made.constant(*node.outputs[0].value, node.use.name)};
-        continue;
-      }
       std::vector<Outlet> inputs;
       for (const Outlet input : node.inputs) {
         inputs.push_back(input.present() ? wires[input.node][input.slot] : Outlet{});
       }
-      if (node.use.op == &ops::if_) {
+      if (node.kind == typed::Node::Kind::op && node.op().taken != nullptr) {
         SDX_ASSIGN(const bool done, inline_branch(node, inputs, wires[id]));
         if (done) here.by("inline_branch");
         if (done) continue;
       }
-      SDX_ASSIGN(wires[id], made.add(node.use, std::move(inputs), node.origin));
+      SDX_ASSIGN(wires[id], made.take(from, id, std::move(inputs)));
     }
     return ok();
   }
@@ -86,22 +69,17 @@ class Specializer : public typed::Remake {
   }
 
  private:
-  // If whose condition is known now: the nodes of the branch take its place.
+  // Where it is known now which subgraph runs, its nodes take the node's place.
   Result<bool> inline_branch(const typed::Node& node, const std::vector<Outlet>& inputs,
                              std::vector<Outlet>& outputs) {
-    const auto condition = made.fact(inputs[0]).constant_integers();
-    if (!condition || condition->size() != 1) return false;
-    const auto* attribute = (*condition)[0] != 0 ? "then_branch" : "else_branch";
-    Facts captured;
-    for (size_t i = node.use.formal_inputs; i < inputs.size(); ++i)
-      captured.push_back(made.fact(inputs[i]));
-    SDX_ASSIGN(const std::shared_ptr<const Body> body,
-               node.use.get<std::shared_ptr<const BodySource>>(attribute)->type({}, captured));
+    const Facts in = made.facts(inputs);
+    SDX_ASSIGN(const std::shared_ptr<const void> attrs, node.op().read(node.use, in));
+    const std::shared_ptr<const Body> body = node.op().taken(attrs.get(), in);
     const auto* branch = dynamic_cast<const typed::GraphBody*>(body.get());
     if (branch == nullptr || branch->graph().outputs().size() < node.use.wanted.size())
       return false;
-    SDX_ASSIGN(Graph ready, rewritten(branch->graph(), rewrites_));
-    const uint32_t number = also_from(std::move(ready));
+    SDX_ASSIGN(rewrite::Rewritten ready, rewritten_.inside(branch->graph()));
+    const uint32_t number = also_from(ready.take_graph());
     const Graph& graph = other(number);
     Wires wires(graph.size());
     for (size_t i = 0; i < graph.inputs().size(); ++i)
@@ -114,14 +92,15 @@ class Specializer : public typed::Remake {
     return true;
   }
 
+  const rewrite::Rewritten& rewritten_;
   const Bindings& bindings_;
-  const Rewrites& rewrites_;
 };
 
 }  // namespace
 
-Result<Graph> specialize(const Graph& graph, const Bindings& bindings, const Rewrites& rewrites) {
-  Specializer specializer(graph, bindings, rewrites);
+Result<Graph> specialize(const rewrite::Rewritten& rewritten, const Bindings& bindings) {
+  Specializer specializer(rewritten, bindings);
+  const Graph& graph = rewritten.graph();
   Graph& made = specializer.made;
   Wires wires(graph.size());
   for (size_t i = 0; i < graph.inputs().size(); ++i) {

@@ -7,8 +7,11 @@
 // and heads of k and v that are repeated: Reshape(Expand(Unsqueeze(x))).
 #include <algorithm>
 
-#include "kernel/program/program.h"
+#include "ops/fused/attention.h"
+#include "ops/fused/elementwise.h"
 #include "ops/list.h"
+#include "ops/normalization/softmax.h"
+#include "ops/tensor/transpose.h"
 #include "rewrite/rules.h"
 
 namespace sdx::rewrite {
@@ -20,10 +23,7 @@ using Code = std::vector<std::string>;
 
 // The program of `node` with its input `first` counted as input 0.
 Code with_first(const Node& node, size_t first) {
-  const auto program =
-      Program::parse(node.inputs.size(), node.use.get<std::vector<std::string>>("code"));
-  if (!program) return {};
-  std::vector<Program::Instruction> code = program->code();
+  std::vector<Program::Instruction> code = node.as<ops::Elementwise>().program.code();
   for (Program::Instruction& i : code) {
     for (uint16_t* operand : {&i.a, &i.b}) {
       if (*operand == first) {
@@ -37,12 +37,10 @@ Code with_first(const Node& node, size_t first) {
   return Program(node.inputs.size(), std::move(code)).text();
 }
 
-// Softmax along the last axis, whatever the opset.
 bool along_last_axis(const Rewriting& r, const Node& softmax) {
   const Fact& x = r.old.fact(softmax.inputs[0]);
-  if (!x.has_rank() || x.rank() < 2) return false;
-  const int64_t axis = softmax.use.i("axis"), rank = int64_t(x.rank());
-  return axis == -1 || axis == rank - 1;
+  const auto& a = softmax.as<ops::Softmax>();
+  return x.has_rank() && x.rank() >= 2 && a.first == x.rank() - 1 && a.count == 1;
 }
 
 bool is_matrix(const Rewriting& r, Outlet outlet) {
@@ -54,9 +52,9 @@ using Perm = std::vector<int64_t>;
 // The order of axes of a Transpose after which the last axis, or of `either` the last but one, was
 // last before; nothing for another.
 Perm rows_kept(const Node& transpose, bool either) {
-  const Perm perm = transpose.use.ints_or_empty("perm");
+  const Perm perm = transpose.as<ops::Transpose>().perm.value_or(Perm());
   const auto last = int64_t(perm.size()) - 1;
-  if (last < 1 || *std::min_element(perm.begin(), perm.end()) < 0) return {};
+  if (last < 1) return {};
   return perm.back() == last || (either && perm[size_t(last) - 1] == last) ? perm : Perm{};
 }
 
@@ -151,15 +149,14 @@ Result<std::optional<std::vector<Outlet>>> output_at(Rewriting& r, uint32_t id) 
   if (transpose.use.op != &ops::transpose || r.uses(transpose.inputs[0]) != 1) return not_here();
   const Node attention = r.made.node(r.now(transpose.inputs[0]).node);
   const Perm perm = rows_kept(transpose, false);
-  if (attention.kind != Node::Kind::op || attention.use.op != &ops::fused_attention ||
-      attention.use.attrs.contains("y_perm") || perm.empty()) {
+  if (!attention.is(ops::fused_attention) ||
+      !attention.as<ops::attention_parts::FusedAttention>().y.empty() || perm.empty()) {
     return not_here();
   }
-  AttrMap attrs = attention.use.attrs;
-  attrs["y_perm"] = perm;
   const Node* stands_for[] = {&attention, &transpose};
   SDX_ASSIGN(std::vector<Outlet> wires,
-             r.add(ops::fused_attention, std::move(attrs), attention.inputs, 1, stands_for));
+             r.add_like(attention, ops::fused_attention, {{"y_perm", perm}}, attention.inputs,
+                        stands_for));
   return std::optional(std::move(wires));
 }
 
@@ -176,7 +173,7 @@ Result<std::optional<std::vector<Outlet>>> at(Rewriting& r, uint32_t id) {
 
   Outlet wire = sum.inputs[0];
   if (const Node* g = r.only_from(wire, ops::elementwise); g && g->inputs.size() == 1) {
-    weights = g->use.get<std::vector<std::string>>("code");
+    weights = g->as<ops::Elementwise>().program.text();
     stands_for.push_back(g);
     wire = g->inputs[0];
   }

@@ -6,7 +6,7 @@
 // every operation, as the separate operators did when they stored their results.
 #include <algorithm>
 
-#include "kernel/program/program.h"
+#include "ops/fused/elementwise.h"
 #include "ops/list.h"
 #include "rewrite/rules.h"
 
@@ -61,14 +61,11 @@ std::optional<Pointwise> instruction_of(const typed::Graph& graph, const Node& n
 std::optional<uint16_t> append(Draft& draft, const typed::Graph& graph, const Node& node,
                                const std::vector<uint16_t>& operands) {
   if (node.use.op == &ops::elementwise) {
-    const auto program =
-        Program::parse(node.inputs.size(), node.use.get<std::vector<std::string>>("code"));
-    if (!program) return std::nullopt;
     std::vector<uint16_t> results;
     const auto map = [&](uint16_t operand) {
       return operand < operands.size() ? operands[operand] : results[operand - operands.size()];
     };
-    for (Program::Instruction i : program->code()) {
+    for (Program::Instruction i : node.as<ops::Elementwise>().program.code()) {
       i.a = map(i.a);
       i.b = i.binary ? map(i.b) : 0;
       results.push_back(draft.push(i));

@@ -5,8 +5,10 @@
 //
 // f is nothing or one element-wise operation of one operand. Both convolutions keep their chains.
 // It is worth it where the wire between them is too large for the second-level cache.
-#include "kernel/program/program.h"
+#include <algorithm>
+
 #include "ops/fused/blocked.h"
+#include "ops/fused/elementwise.h"
 #include "ops/list.h"
 #include "rewrite/rules.h"
 
@@ -28,22 +30,20 @@ bool is_large(const Fact& wire) {
   return floats >= kLargeWire;
 }
 
-bool all_are(const Node& node, const char* attr, int64_t value) {
-  for (const int64_t x : node.use.ints_or_empty(attr)) {
-    if (x != value) return false;
-  }
-  return true;
+bool all_are(const std::vector<int64_t>& values, int64_t value) {
+  return std::all_of(values.begin(), values.end(), [&](int64_t x) { return x == value; });
 }
 
 bool is_pointwise(const Rewriting& r, const Node& conv) {
   const Fact& w = r.old.fact(conv.inputs[1]);
-  return conv.use.i("group") == 1 && conv.use.i("plain") == 0 && w.dim(2).is_const(1) &&
-         w.dim(3).is_const(1) && all_are(conv, "strides", 1) && all_are(conv, "pads", 0);
+  const auto& [window, group, plain] = conv.as<ops::ConvBlocked>();
+  return group == 1 && !plain && w.dim(2).is_const(1) && w.dim(3).is_const(1) &&
+         all_are(window.strides, 1) && all_are(window.begin, 0) && all_are(window.end, 0);
 }
 
 Result<Wires> at(Rewriting& r, uint32_t id) {
   const Node& second = r.old.node(id);
-  if (second.use.op != &ops::conv_blocked || second.use.i("group") == 1 ||
+  if (!second.is(ops::conv_blocked) || second.as<ops::ConvBlocked>().group == 1 ||
       !is_large(r.old.fact(second.inputs[0]))) {
     return Wires();
   }
@@ -52,9 +52,9 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
   Outlet wire = second.inputs[0];
   if (const Node* step = r.only_from(wire, ops::elementwise)) {
     if (step->inputs.size() != 1) return Wires();
-    between = step->use.get<std::vector<std::string>>("code");
-    SDX_ASSIGN(const Program program, Program::parse(1, between));
+    const Program& program = step->as<ops::Elementwise>().program;
     if (program.as_unary() == nullptr) return Wires();
+    between = program.text();
     wire = step->inputs[0];
     stands_for.push_back(step);
   }
@@ -65,14 +65,11 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
   const auto input = [&](const Node& node, size_t i) {
     return i < node.inputs.size() && node.inputs[i].present() ? r.now(node.inputs[i]) : Outlet();
   };
-  AttrMap attrs = second.use.attrs;
-  attrs.erase("group");
-  attrs.erase("plain");
-  attrs["between"] = between;
-  SDX_ASSIGN(std::vector<Outlet> wires, r.add(ops::conv_pair_blocked, std::move(attrs),
-                                              {input(*first, 0), input(*first, 1), input(second, 1),
-                                               input(*first, 2), input(second, 2)},
-                                              1, stands_for));
+  SDX_ASSIGN(std::vector<Outlet> wires,
+             r.add_like(second, ops::conv_pair_blocked, {{"between", between}},
+                        {input(*first, 0), input(*first, 1), input(second, 1), input(*first, 2),
+                         input(second, 2)},
+                        stands_for));
   return Wires(std::move(wires));
 }
 

@@ -6,6 +6,7 @@
 // for a constant matrix q in blocks along its rows. The fused product dequantises with the same
 // rounding and adds in the same order.
 #include "ops/list.h"
+#include "ops/quant/dequantize_linear.h"
 #include "rewrite/matching.h"
 #include "rewrite/rules.h"
 
@@ -33,7 +34,7 @@ Result<std::optional<std::vector<Outlet>>> fuse(Rewriting& r, uint32_t id) {
   if (!match) return not_here;
   const Node& node = r.old.node(id);
   const Node& dequantize = r.old.node((*match)["w"].node);
-  const int64_t axis = dequantize.use.i_or("axis", 1), block = dequantize.use.i_or("block_size", 0);
+  const auto& [type, axis, block] = dequantize.as<ops::Dequantize>();
   if (block < 1 || (axis != 0 && axis != -2)) return not_here;
   std::vector<Outlet> inputs{r.now((*match)["x"])};
   for (const Outlet input : dequantize.inputs) {

@@ -36,7 +36,7 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
       qlinear_conv_inputs(r, r.now(x->tensor), r.now(w->tensor), *x, *w, *y, integers);
   const Node* stands_for[] = {conv, &node};
   SDX_ASSIGN(std::vector<Outlet> wires,
-             r.add(ops::qlinear_conv, conv->use.attrs, std::move(inputs), 1, stands_for));
+             r.add_like(*conv, ops::qlinear_conv, {}, std::move(inputs), stands_for));
   return Wires(std::move(wires));
 }
 

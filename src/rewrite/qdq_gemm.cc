@@ -6,6 +6,7 @@
 //
 // A rule of the standard numerics level, as qdq_conv is and for the same reasons.
 #include "ops/list.h"
+#include "ops/matmul/gemm.h"
 #include "rewrite/quantised.h"
 #include "rewrite/rules.h"
 
@@ -41,11 +42,9 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
   if (node.use.op != &ops::quantize_linear) return Wires();
   const Node* gemm = r.only_from(node.inputs[0], ops::gemm);
   const auto y = quantised(r, node, node.outputs[0].type, false);
-  if (gemm == nullptr || !y || gemm->use.f_or("alpha", 1) != 1 || gemm->use.f_or("beta", 1) != 1 ||
-      gemm->use.i_or("transA", 0) != 0) {
-    return Wires();
-  }
-  const bool transposed = gemm->use.i_or("transB", 0) != 0;
+  if (gemm == nullptr || !y) return Wires();
+  const auto& [alpha, beta, trans_a, transposed] = gemm->as<ops::Gemm>();
+  if (alpha != 1 || beta != 1 || trans_a) return Wires();
   const auto x = dequantised(r, gemm->inputs[0], false);
   const auto w = dequantised(r, gemm->inputs[1], true);
   if (!x || !w || !r.old.fact(w->tensor).value) return Wires();

@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "ops/list.h"
+#include "ops/quant/dequantize_linear.h"
+#include "ops/quant/quantize_linear.h"
 
 namespace sdx::rewrite {
 
@@ -17,6 +19,19 @@ std::shared_ptr<const Tensor> zeros_like(const std::shared_ptr<const Tensor>& sc
   return std::make_shared<const Tensor>(Tensor::make(type, scale->dims()));
 }
 
+// Along which axis a scale changes, and after how many elements; 0: at each.
+struct Steps {
+  int64_t axis, block;
+};
+Steps steps_of(const Node& node) {
+  if (node.is(ops::quantize_linear)) {
+    const auto& a = node.as<ops::Quantize>();
+    return {a.axis, a.block};
+  }
+  const auto& a = node.as<ops::Dequantize>();
+  return {a.axis, a.block};
+}
+
 }  // namespace
 
 std::optional<Quantised> quantised(const Rewriting& r, const Node& node, DType type,
@@ -26,17 +41,17 @@ std::optional<Quantised> quantised(const Rewriting& r, const Node& node, DType t
   const Fact& zero = has_zero ? r.old.fact(node.inputs[2]) : scale;
   if (!is_byte(type) || !scale.value || scale.type != DType::f32 || !zero.value)
     return std::nullopt;
-  if (scale.value->count() != 1 &&
-      !(channels && scale.rank() == 1 && node.use.i_or("axis", 1) == 0))
+  const Steps steps = steps_of(node);
+  if (scale.value->count() != 1 && !(channels && scale.rank() == 1 && steps.axis == 0))
     return std::nullopt;
-  if (node.use.i_or("block_size", 0) != 0) return std::nullopt;
+  if (steps.block != 0) return std::nullopt;
   return Quantised{node.inputs[0], scale.value,
                    has_zero ? zero.value : zeros_like(scale.value, type)};
 }
 
 std::optional<Quantised> dequantised(const Rewriting& r, Outlet wire, bool channels) {
   const Node& node = r.old.node(wire.node);
-  if (node.kind != Node::Kind::op || node.use.op != &ops::dequantize_linear) return std::nullopt;
+  if (!node.is(ops::dequantize_linear)) return std::nullopt;
   return quantised(r, node, r.old.fact(node.inputs[0]).type, channels);
 }
 

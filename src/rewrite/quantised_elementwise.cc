@@ -9,7 +9,7 @@
 //   QuantizeLinear(MaxPool(DequantizeLinear(x)))   ->   MaxPool(x)        same scale and zero point
 #include <cmath>
 
-#include "kernel/program/program.h"
+#include "ops/fused/elementwise.h"
 #include "ops/list.h"
 #include "rewrite/quantised.h"
 #include "rewrite/rules.h"
@@ -28,7 +28,7 @@ int64_t zero_of(const Quantised& q) {
 
 // The code of an element-wise node on its own inputs; nothing for other nodes.
 std::vector<std::string> code_of(const Rewriting& r, const Node& node) {
-  if (node.use.op == &ops::elementwise) return node.use.get<std::vector<std::string>>("code");
+  if (node.is(ops::elementwise)) return node.as<ops::Elementwise>().program.text();
   if (node.op().pointwise == nullptr) return {};
   Facts in;
   for (const Outlet input : node.inputs) in.push_back(r.old.fact(input));
@@ -52,7 +52,7 @@ Result<Wires> pooled(Rewriting& r, const Node& quantise, const Quantised& y) {
   }
   const Node* stands_for[] = {pool, &quantise};
   SDX_ASSIGN(std::vector<Outlet> wires,
-             r.add(ops::max_pool, pool->use.attrs, {r.now(x->tensor)}, 1, stands_for));
+             r.add_like(*pool, ops::max_pool, {}, {r.now(x->tensor)}, stands_for));
   return Wires(std::move(wires));
 }
 

@@ -22,7 +22,7 @@ Rewriting::Rewriting(const Graph& old_graph, std::string_view pass)
 const Node* Rewriting::only_from(Outlet outlet, const Op& op) const {
   if (!outlet.present() || uses(outlet) != 1) return nullptr;
   const Node& node = old.node(outlet.node);
-  return node.kind == Node::Kind::op && node.use.op == &op ? &node : nullptr;
+  return node.is(op) ? &node : nullptr;
 }
 
 const std::vector<uint32_t>& Rewriting::readers(Outlet outlet) const {
@@ -33,11 +33,7 @@ const std::vector<uint32_t>& Rewriting::readers(Outlet outlet) const {
 Result<std::vector<Outlet>> Rewriting::add(const Op& op, AttrMap attrs, std::vector<Outlet> inputs,
                                            size_t outputs,
                                            std::span<const Node* const> stands_for) {
-  sdx::Node use;
-  use.op = &op;
-  use.opset = op.signatures().back().since;
-  use.attrs = std::move(attrs);
-  use.wanted.assign(outputs, true);
+  sdx::Node use = use_of(op, std::move(attrs), outputs);
   std::vector<std::string> origin;
   for (const Node* node : stands_for) {
     origin.insert(origin.end(), node->origin.begin(), node->origin.end());
@@ -46,34 +42,38 @@ Result<std::vector<Outlet>> Rewriting::add(const Op& op, AttrMap attrs, std::vec
   return made.add(std::move(use), std::move(inputs), std::move(origin));
 }
 
+Result<std::vector<Outlet>> Rewriting::add_like(const Node& like, const Op& op, AttrMap changed,
+                                                std::vector<Outlet> inputs,
+                                                std::span<const Node* const> stands_for) {
+  changed.merge(attributes_for(op, like.use));
+  return add(op, std::move(changed), std::move(inputs), 1, stands_for);
+}
+
+Result<bool> Rewriting::apply(uint32_t id, std::span<const Rule> rules) {
+  typed::Remake::Place here = at(id);
+  for (const Rule& rule : rules) {
+    Result<std::optional<std::vector<Outlet>>> replaced = rule.at(*this, id);
+    if (!replaced) return std::move(replaced).error().in(fmt::format("rewrite {}", rule.name));
+    if (!*replaced) continue;
+    moved_[id] = **std::move(replaced);
+    here.by(rule.name);
+    return true;
+  }
+  std::vector<Outlet> inputs;
+  for (const Outlet input : old.node(id).inputs) inputs.push_back(now(input));
+  SDX_ASSIGN(moved_[id], copy(id, std::move(inputs)));
+  return false;
+}
+
 Result<Graph> apply_rules(const Graph& graph, std::span<const Rule> rules, std::string_view pass) {
   Rewriting rewriting(graph, pass);
+  bool any = false;
   for (uint32_t id = 0; id < graph.size(); ++id) {
-    const Node& node = graph.node(id);
-    typed::Remake::Place here = rewriting.at(id);
-    std::vector<Outlet>& wires = rewriting.moved_[id];
-    if (node.kind == Node::Kind::source) {
-      wires = {rewriting.made.source(node.use.name, node.outputs[0])};
-      continue;
-    }
-    if (node.kind == Node::Kind::constant) {
-      wires = {rewriting.made.constant(*node.outputs[0].value, node.use.name)};
-      continue;
-    }
-    for (const Rule& rule : rules) {
-      Result<std::optional<std::vector<Outlet>>> replaced = rule.at(rewriting, id);
-      if (!replaced) return std::move(replaced).error().in(fmt::format("rewrite {}", rule.name));
-      if (*replaced) {
-        wires = **std::move(replaced);
-        here.by(rule.name);
-        break;
-      }
-    }
-    if (!wires.empty()) continue;
-    std::vector<Outlet> inputs;
-    for (const Outlet input : node.inputs) inputs.push_back(rewriting.now(input));
-    SDX_ASSIGN(wires, rewriting.made.add(node.use, std::move(inputs), node.origin));
+    const bool is_op = graph.node(id).kind == Node::Kind::op;
+    SDX_ASSIGN(const bool applied, rewriting.apply(id, is_op ? rules : std::span<const Rule>()));
+    any |= applied;
   }
+  if (!any) return graph;
   for (const typed::Output& output : graph.outputs()) {
     rewriting.made.output(output.name, rewriting.now(output.outlet));
   }

@@ -31,10 +31,16 @@ class Rewriting : public typed::Remake {
   Result<std::vector<typed::Outlet>> add(const Op& op, AttrMap attrs,
                                          std::vector<typed::Outlet> inputs, size_t outputs,
                                          std::span<const typed::Node* const> stands_for);
+  // The same with the attributes that `op` shares with the operator of `like`, but for those in
+  // `changed`.
+  Result<std::vector<typed::Outlet>> add_like(const typed::Node& like, const Op& op,
+                                              AttrMap changed, std::vector<typed::Outlet> inputs,
+                                              std::span<const typed::Node* const> stands_for);
+
+  // Puts the next old node into the new graph: by the first rule that applies, else as it is.
+  Result<bool> apply(uint32_t id, std::span<const struct Rule> rules);
 
  private:
-  friend Result<typed::Graph> apply_rules(const typed::Graph&, std::span<const struct Rule>,
-                                          std::string_view);
   std::vector<std::vector<typed::Outlet>> moved_;
   std::vector<std::vector<size_t>> uses_;
   mutable std::vector<std::vector<std::vector<uint32_t>>> readers_;  // made when first asked for
@@ -52,8 +58,8 @@ struct Rule {
   Result<std::optional<std::vector<typed::Outlet>>> (*at)(Rewriting&, uint32_t node);
 };
 
-// One pass of all rules over the graph, in order; the first that applies at a node wins. Dead nodes
-// go.
+// One pass of all rules over the graph, in order; the first that applies at a node wins, and what
+// then has no reader goes. Where none applies, the graph stays as it is and nothing is copied.
 Result<typed::Graph> apply_rules(const typed::Graph& graph, std::span<const Rule> rules,
                                  std::string_view pass = "rules");
 

@@ -6,6 +6,7 @@
 // products' factors may stand in either order. RMSNormalization performs the same rounded
 // operations: Pow(x, 2) is x * x to the bit.
 #include "ops/list.h"
+#include "ops/reduction/reduce.h"
 #include "rewrite/rules.h"
 
 namespace sdx::rewrite {
@@ -29,11 +30,9 @@ bool is_square(const Rewriting& r, const Node& node, Outlet x) {
 
 bool along_last_axis(const Rewriting& r, const Node& mean) {
   const Fact& x = r.old.fact(mean.inputs[0]);
-  if (!x.has_rank() || mean.use.i("keepdims") == 0) return false;
-  std::vector<int64_t> axes = mean.use.ints_or_empty("axes");
-  if (mean.inputs.size() > 1 && mean.inputs[1].present())
-    axes = r.old.fact(mean.inputs[1]).constant_integers().value_or(std::vector<int64_t>{});
-  return axes.size() == 1 && (axes[0] == -1 || axes[0] == int64_t(x.rank()) - 1);
+  const auto& a = mean.as<ops::Reduce>();
+  return x.has_rank() && a.keep && !a.dynamic && a.axes.size() == 1 &&
+         (a.axes[0] == -1 || a.axes[0] == int64_t(x.rank()) - 1);
 }
 
 // 1 / x: what x is.

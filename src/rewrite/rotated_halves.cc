@@ -7,6 +7,8 @@
 // order, c is a constant scalar.
 #include "ops/fused/rotate_halves.h"
 #include "ops/list.h"
+#include "ops/tensor/concat.h"
+#include "ops/tensor/split.h"
 #include "rewrite/rules.h"
 
 namespace sdx::rewrite {
@@ -30,7 +32,7 @@ std::optional<Outlet> half_of(const Rewriting& r, Outlet wire, bool second) {
   if (size % 2 != 0 || !piece.has_rank() || !piece.shape->back().is_const(half))
     return std::nullopt;
   if (node.use.op == &ops::split) {
-    const bool halves = node.outputs.size() == 2 && is_last(node.use.i_or("axis", 0), fact);
+    const bool halves = node.outputs.size() == 2 && is_last(node.as<ops::Split>().axis, fact);
     return halves && wire.slot == (second ? 1u : 0u) ? std::optional(x) : std::nullopt;
   }
   if (node.use.op != &ops::slice || node.inputs.size() < 4) return std::nullopt;
@@ -53,7 +55,7 @@ std::optional<Outlet> half_of(const Rewriting& r, Outlet wire, bool second) {
 std::optional<Outlet> turned(const Rewriting& r, Outlet wire) {
   const Node* joined = r.only_from(wire, ops::concat);
   if (joined == nullptr || joined->inputs.size() != 2 || !joined->outputs[0].has_rank() ||
-      !is_last(joined->use.i_or("axis", 1), joined->outputs[0])) {
+      !is_last(joined->as<ops::Concat>().axis, joined->outputs[0])) {
     return std::nullopt;
   }
   const Node* negative = r.only_from(joined->inputs[0], ops::neg);
@@ -95,8 +97,8 @@ Result<Wires> scaled(Rewriting& r, const Node& product) {
     const Fact& scale = r.old.fact(product.inputs[1 - i]);
     if (!scale.value || scale.value->count() != 1 || r.uses(product.inputs[i]) != 1) continue;
     const Node rotated = r.made.node(r.now(product.inputs[i]).node);
-    if (rotated.kind != Node::Kind::op || rotated.use.op != &ops::rotate_halves ||
-        rotated.use.attrs.contains("scale") || scale.rank() > rotated.outputs[0].rank()) {
+    if (!rotated.is(ops::rotate_halves) || rotated.as<ops::RotateHalves>().scale ||
+        scale.rank() > rotated.outputs[0].rank()) {
       continue;
     }
     const Node* stands_for[] = {&rotated, &product};

@@ -3,6 +3,7 @@
 //
 //   MatMul(A, Transpose[1, 0](W))   ->   MatMulTransposed(A, W)        W constant
 #include "ops/list.h"
+#include "ops/tensor/transpose.h"
 #include "rewrite/matching.h"
 #include "rewrite/rules.h"
 
@@ -26,8 +27,7 @@ Result<std::optional<std::vector<Outlet>>> at(Rewriting& r, uint32_t id) {
   const auto match = matched(product(), r, id);
   if (!match) return std::optional<std::vector<Outlet>>();
   const typed::Node& transpose = r.old.node((*match)["t"].node);
-  const std::vector<int64_t> perm = transpose.use.ints_or_empty("perm");
-  if (!perm.empty() && perm[0] != 1) return std::optional<std::vector<Outlet>>();
+  if (transpose.as<ops::Transpose>().axis(0, 2) != 1) return std::optional<std::vector<Outlet>>();
   const typed::Node* stands_for[] = {&transpose, &r.old.node(id)};
   SDX_ASSIGN(std::vector<Outlet> wires,
              r.add(ops::matmul_transposed, {}, {r.now((*match)["a"]), r.now((*match)["w"])}, 1,

@@ -14,7 +14,7 @@ namespace sdx::run {
 struct Observer {
   virtual ~Observer() = default;
   virtual void start(const plan::Plan&) {}
-  virtual void before(const typed::Node&) {}
+  virtual void before(uint32_t /*id*/, const typed::Node&) {}
   // After each step, with the node whose outputs it made.
   virtual void after(uint32_t id, const typed::Node& node, std::span<const View> outputs) = 0;
   // Who watches a subgraph of `node`, each time it runs; nobody unless told.

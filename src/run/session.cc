@@ -41,7 +41,7 @@ Status Session::prepare(std::span<const Value> inputs) {
   bodies_.clear();  // they belong to the plan
   // Should memory run out while it is laid out, the session has no plan.
   struct Unless {
-    std::shared_ptr<const Planned>* planned;
+    std::shared_ptr<const plan::Planned>* planned;
     ~Unless() {
       if (planned != nullptr) planned->reset();
     }
@@ -286,7 +286,7 @@ Status Session::execute(std::span<const Value> inputs, std::span<Tensor> outputs
     if (limited) {
       if (Status status = options.check(); !status) return here(std::move(status).error());
     }
-    if (options.observer != nullptr) options.observer->before(node);
+    if (options.observer != nullptr) options.observer->before(step.node, node);
     if (step.late) {
       if (Status status = run_late(step, inputs, outputs, options); !status)
         return here(std::move(status).error());
@@ -407,7 +407,7 @@ Status Session::run_into(std::span<const Value> inputs, std::span<Tensor> output
   const plan::Plan& plan = planned_->plan;
   const typed::Graph& graph = plan.graph;
   if (outputs.size() != graph.outputs().size()) {
-    return fail("SDX-R0012", "{} outputs given, the model has {}", outputs.size(),
+    return fail("SDX-R0015", "{} outputs given, the model has {}", outputs.size(),
                 graph.outputs().size());
   }
   for (size_t i = 0; i < outputs.size(); ++i) {

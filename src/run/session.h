@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "op/body_runner.h"
-#include "run/compiled.h"
+#include "plan/compiled.h"
 #include "run/options.h"
 #include "run/output_memory.h"
 
@@ -14,7 +14,7 @@ namespace sdx::run {
 
 class Session final : private BodyRunner {
  public:
-  explicit Session(std::shared_ptr<const Compiled> compiled) : compiled_(std::move(compiled)) {}
+  explicit Session(std::shared_ptr<const plan::Compiled> compiled) : compiled_(std::move(compiled)) {}
 
   // `inputs` in the order of the graph's inputs. Results own their memory.
   Result<std::vector<Value>> run(std::span<const Value> inputs, const RunOptions& options = {});
@@ -56,8 +56,8 @@ class Session final : private BodyRunner {
     size_t first_patch, patches;
   };
 
-  std::shared_ptr<const Compiled> compiled_;
-  std::shared_ptr<const Planned> planned_;
+  std::shared_ptr<const plan::Compiled> compiled_;
+  std::shared_ptr<const plan::Planned> planned_;
   std::vector<Dims> planned_for_;  // shapes of the inputs
   std::shared_ptr<void> arena_;
   size_t arena_size_ = 0;

@@ -84,9 +84,7 @@ void Trace::executable(uint32_t id) {
   define(id, "");
 }
 
-void Trace::before(const Node& node) {
-  line("executes", node_text(uint32_t(&node - plan_->graph.nodes().data())));
-}
+void Trace::before(uint32_t id, const Node&) { line("executes", node_text(id)); }
 
 void Trace::after(uint32_t id, const Node&, std::span<const View> outputs) {
   if (const uint32_t product = part_of_[id]; product != UINT32_MAX) {

@@ -27,7 +27,7 @@ class Trace final : public Observer {
       : print_(std::move(print)), name_(std::move(name)), indent_(std::move(indent)) {}
 
   void start(const plan::Plan& plan) override;
-  void before(const typed::Node& node) override;
+  void before(uint32_t id, const typed::Node& node) override;
   void after(uint32_t id, const typed::Node& node, std::span<const View> outputs) override;
   Observer* inside(const typed::Node& node, const typed::Graph& body) override;
 

@@ -35,8 +35,8 @@ std::string made_by(const Node& node) {
 
 // The error with the node that could not be made and its inputs, one line each: "A = f32[2,3]  node
 // "proj" (MatMul)".
-Error at_node(Error error, const sdx::Node& use, const Signature& signature,
-              const std::vector<Node>& nodes, const std::vector<Outlet>& inputs, const Facts& in) {
+Error at_node(Error error, const sdx::Node& use, const Signature& signature, const Graph& graph,
+              const std::vector<Outlet>& inputs, const Facts& in) {
   constexpr size_t kMostShown = 16;
   error = std::move(error).in(place(use));
   size_t width = 0;
@@ -47,7 +47,7 @@ Error at_node(Error error, const sdx::Node& use, const Signature& signature,
         i < use.formal_inputs && formal != nullptr ? formal->name : "captured";
     error.where.push_back(
         fmt::format("| {} = {:<{}}  {}", label, in[i].text(), width,
-                    inputs[i].present() ? made_by(nodes[inputs[i].node]) : "left out"));
+                    inputs[i].present() ? made_by(graph.node(inputs[i].node)) : "left out"));
   }
   if (in.size() > kMostShown)
     error.where.push_back(fmt::format("| and {} more", in.size() - kMostShown));
@@ -57,6 +57,32 @@ Error at_node(Error error, const sdx::Node& use, const Signature& signature,
 bool all_constant(const Facts& in) {
   return std::all_of(in.begin(), in.end(),
                      [](const Fact& f) { return !f.present() || f.value != nullptr; });
+}
+
+std::vector<Outlet> outlets_of(uint32_t id, const Node& node) {
+  std::vector<Outlet> outlets;
+  for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) outlets.push_back({id, slot});
+  return outlets;
+}
+
+bool same(const Fact& a, const Fact& b) {
+  return &a == &b || (a.kind == b.kind && a.type == b.type && a.value == b.value &&
+                      a.shape == b.shape && a.symbolic == b.symbolic && !a.element && !b.element);
+}
+
+// Whether making the node again would give this very fact: nothing in it is named after the node's
+// number or was learnt elsewhere.
+bool is_settled(const Fact& fact) {
+  if (!fact.present()) return true;
+  if (!fact.is_tensor() || fact.type == DType::undefined || !fact.has_rank()) return false;
+  const auto is_own = [](const Dim& dim) {
+    std::vector<std::string> names;
+    if (!dim.is_const()) dim.symbols(names);
+    return std::any_of(names.begin(), names.end(),
+                       [](const std::string& name) { return name.starts_with('?'); });
+  };
+  return std::none_of(fact.shape->begin(), fact.shape->end(), is_own) &&
+         (!fact.symbolic || std::none_of(fact.symbolic->begin(), fact.symbolic->end(), is_own));
 }
 
 // Folding must not make the model grow: small results, or results no larger than what they replace.
@@ -81,7 +107,19 @@ bool worth_folding(const Facts& in, const Facts& out) {
 }  // namespace
 
 const Fact& Graph::fact(Outlet outlet) const {
-  return outlet.present() ? nodes_[outlet.node].outputs[outlet.slot] : kAbsent;
+  return outlet.present() ? node(outlet.node).outputs[outlet.slot] : kAbsent;
+}
+
+Facts Graph::facts(const std::vector<Outlet>& outlets) const {
+  Facts facts;
+  facts.reserve(outlets.size());
+  for (const Outlet outlet : outlets) facts.push_back(fact(outlet));
+  return facts;
+}
+
+uint32_t Graph::push(Node node) {
+  nodes_.push_back(std::make_shared<const Node>(std::move(node)));
+  return uint32_t(nodes_.size() - 1);
 }
 
 Outlet Graph::source(std::string name, Fact fact) {
@@ -89,8 +127,7 @@ Outlet Graph::source(std::string name, Fact fact) {
   node.kind = Node::Kind::source;
   node.use.name = std::move(name);
   node.outputs.push_back(std::move(fact));
-  nodes_.push_back(std::move(node));
-  inputs_.push_back({uint32_t(nodes_.size() - 1), 0});
+  inputs_.push_back({push(std::move(node)), 0});
   return inputs_.back();
 }
 
@@ -99,8 +136,7 @@ Outlet Graph::constant(Tensor value, std::string name) {
   node.kind = Node::Kind::constant;
   node.use.name = std::move(name);
   node.outputs.push_back(Fact::constant(std::move(value)));
-  nodes_.push_back(std::move(node));
-  return {uint32_t(nodes_.size() - 1), 0};
+  return {push(std::move(node)), 0};
 }
 
 Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs,
@@ -112,12 +148,11 @@ Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs
                 use.opset)
         .in(place(use));
   }
-  Facts in;
-  for (const Outlet outlet : inputs) in.push_back(fact(outlet));
+  const Facts in = facts(inputs);
   if (use.formal_inputs == 0) use.formal_inputs = in.size();
   const auto here = [&](Error error) {
     error.what = fmt::format("{}: {}", op.name, error.what);
-    return at_node(std::move(error), use, *signature, nodes_, inputs, in);
+    return at_node(std::move(error), use, *signature, *this, inputs, in);
   };
   Result<AttrMap> attrs = complete(*signature, std::move(use.attrs));
   if (!attrs) return here(std::move(attrs).error());
@@ -166,14 +201,19 @@ Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs
     if (!folded && folded.error().code != kTooManyIterations)
       return here(std::move(folded).error());
     if (folded) {
-      std::vector<Outlet> outlets;
+      std::vector<uint32_t> from;
+      for (const Outlet input : inputs) {
+        if (input.present()) from.push_back(input.node);
+      }
+      std::vector<Outlet> outlets(folded->size());
       for (size_t slot = 0; slot < folded->size(); ++slot) {
-        outlets.push_back(use.wants(slot) ? constant((*folded)[slot].tensor(), use.name)
-                                          : Outlet{});
         if (!use.wants(slot)) continue;
-        for (const Outlet input : inputs) {
-          if (input.present()) nodes_.back().folded_from.push_back(input.node);
-        }
+        Node value;
+        value.kind = Node::Kind::constant;
+        value.use.name = use.name;
+        value.outputs.push_back(Fact::constant((*folded)[slot].tensor()));
+        value.folded_from = from;
+        outlets[slot] = {push(std::move(value)), 0};
       }
       return outlets;
     }
@@ -185,30 +225,72 @@ Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs
   node.inputs = std::move(inputs);
   node.outputs = *std::move(out);
   node.origin = std::move(origin);
-  nodes_.push_back(std::move(node));
-  std::vector<Outlet> outlets;
-  for (uint32_t slot = 0; slot < nodes_.back().outputs.size(); ++slot)
-    outlets.push_back({id, slot});
-  return outlets;
+  push(std::move(node));
+  return outlets_of(id, this->node(id));
+}
+
+Result<std::vector<Outlet>> Graph::take(const Graph& from, uint32_t id,
+                                        std::vector<Outlet> inputs) {
+  const Node& node = from.node(id);
+  const auto here = uint32_t(nodes_.size());
+  if (node.kind == Node::Kind::source) {
+    nodes_.push_back(from.nodes_[id]);
+    inputs_.push_back({here, 0});
+    return std::vector<Outlet>{{here, 0}};
+  }
+  if (node.kind == Node::Kind::constant) {
+    nodes_.push_back(from.nodes_[id]);
+    if (!node.folded_from.empty()) {  // from nodes of the other graph
+      Node value = node;
+      value.folded_from.clear();
+      nodes_.back() = std::make_shared<const Node>(std::move(value));
+    }
+    return std::vector<Outlet>{{here, 0}};
+  }
+  const auto unchanged = [&] {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!same(fact(inputs[i]), from.fact(node.inputs[i]))) return false;
+    }
+    return std::all_of(node.outputs.begin(), node.outputs.end(), is_settled);
+  };
+  if (inputs.size() != node.inputs.size() || !unchanged())
+    return add(node.use, std::move(inputs), node.origin);
+  if (node.inputs == inputs) {
+    nodes_.push_back(from.nodes_[id]);
+  } else {
+    Node moved = node;
+    moved.inputs = std::move(inputs);
+    push(std::move(moved));
+  }
+  return outlets_of(here, node);
 }
 
 void Graph::learn(Outlet outlet, const Fact& learnt) {
-  Fact& fact = nodes_[outlet.node].outputs[outlet.slot];
+  Node node = *nodes_[outlet.node];
+  Fact& fact = node.outputs[outlet.slot];
   if (!fact.is_tensor()) return;
   if (fact.type == DType::undefined) fact.type = learnt.type;
-  if (fact.shape || !learnt.shape) return;
-  fact.shape.emplace();
-  for (size_t axis = 0; axis < learnt.rank(); ++axis) {
-    fact.shape->push_back(
-        Dim::symbol(fmt::format("?{}{}.{}.{}", place_in(name), outlet.node, outlet.slot, axis)));
+  if (!fact.shape && learnt.shape) {
+    fact.shape.emplace();
+    for (size_t axis = 0; axis < learnt.rank(); ++axis) {
+      fact.shape->push_back(
+          Dim::symbol(fmt::format("?{}{}.{}.{}", place_in(name), outlet.node, outlet.slot, axis)));
+    }
   }
+  nodes_[outlet.node] = std::make_shared<const Node>(std::move(node));
+}
+
+void Graph::forget_value(uint32_t id) {
+  Node node = *nodes_[id];
+  node.outputs[0].value.reset();
+  nodes_[id] = std::make_shared<const Node>(std::move(node));
 }
 
 std::vector<std::vector<std::vector<uint32_t>>> Graph::successors() const {
   std::vector<std::vector<std::vector<uint32_t>>> users(nodes_.size());
-  for (size_t id = 0; id < nodes_.size(); ++id) users[id].resize(nodes_[id].outputs.size());
+  for (uint32_t id = 0; id < nodes_.size(); ++id) users[id].resize(node(id).outputs.size());
   for (uint32_t id = 0; id < nodes_.size(); ++id) {
-    for (const Outlet input : nodes_[id].inputs) {
+    for (const Outlet input : node(id).inputs) {
       if (input.present()) users[input.node][input.slot].push_back(id);
     }
   }
@@ -218,7 +300,8 @@ std::vector<std::vector<std::vector<uint32_t>>> Graph::successors() const {
 Graph Graph::without_dead() const {
   std::vector<uint32_t> moved;
   Graph kept = live_part(moved);
-  if (journal == nullptr) return kept;
+  kept.journal = journal;
+  if (journal == nullptr || kept.size() == size()) return kept;
   std::vector<Section> copies(nodes_.size());
   for (uint32_t id = 0; id < nodes_.size(); ++id) copies[id] = {{0, id}, id, id + 1, {}};
   const Graph* const olds[] = {this};
@@ -230,9 +313,9 @@ Graph Graph::live_part(std::vector<uint32_t>& moved) const {
   std::vector<bool> live(nodes_.size(), false);
   for (const Output& output : outputs_) live[output.outlet.node] = true;
   for (size_t id = nodes_.size(); id-- > 0;) {
-    if (nodes_[id].kind == Node::Kind::source) live[id] = true;
+    if (nodes_[id]->kind == Node::Kind::source) live[id] = true;
     if (!live[id]) continue;
-    for (const Outlet input : nodes_[id].inputs) {
+    for (const Outlet input : nodes_[id]->inputs) {
       if (input.present()) live[input.node] = true;
     }
   }
@@ -246,10 +329,16 @@ Graph Graph::live_part(std::vector<uint32_t>& moved) const {
   for (uint32_t id = 0; id < nodes_.size(); ++id) {
     if (!live[id]) continue;
     moved[id] = uint32_t(kept.nodes_.size());
-    Node node = nodes_[id];
-    for (Outlet& input : node.inputs) input = map(input);
-    node.folded_from.clear();
-    kept.nodes_.push_back(std::move(node));
+    std::vector<Outlet> inputs = node(id).inputs;
+    for (Outlet& input : inputs) input = map(input);
+    if (inputs == node(id).inputs && node(id).folded_from.empty()) {
+      kept.nodes_.push_back(nodes_[id]);
+      continue;
+    }
+    Node changed = node(id);
+    changed.inputs = std::move(inputs);
+    changed.folded_from.clear();
+    kept.push(std::move(changed));
   }
   for (const Outlet input : inputs_) kept.inputs_.push_back(map(input));
   for (const Output& output : outputs_) kept.outputs_.push_back({output.name, map(output.outlet)});
@@ -258,26 +347,24 @@ Graph Graph::live_part(std::vector<uint32_t>& moved) const {
 
 Status Graph::verify() const {
   const auto exists = [&](Outlet outlet, size_t before) {
-    return outlet.node < before && outlet.slot < nodes_[outlet.node].outputs.size() &&
+    return outlet.node < before && outlet.slot < node(outlet.node).outputs.size() &&
            fact(outlet).present();
   };
   size_t sources = 0;
   for (size_t id = 0; id < nodes_.size(); ++id) {
-    const Node& node = nodes_[id];
+    const Node& node = *nodes_[id];
     sources += node.kind == Node::Kind::source ? 1 : 0;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (node.inputs[i].present() && !exists(node.inputs[i], id)) {
-        return fail("SDX-T0901", "node {} reads wire {}.{}, which does not stand before it", id,
+        return fail("SDX-V0001", "node {} reads wire {}.{}, which does not stand before it", id,
                     node.inputs[i].node, node.inputs[i].slot);
       }
     }
     if (node.kind == Node::Kind::constant && node.outputs[0].value == nullptr) {
-      return fail("SDX-T0902", "constant {} has no value", id);
+      return fail("SDX-V0002", "constant {} has no value", id);
     }
     if (node.kind != Node::Kind::op) continue;
-    Facts in;
-    for (const Outlet input : node.inputs) in.push_back(fact(input));
-    SDX_ASSIGN(Facts out, node.op().infer(node.resolved.get(), in));
+    SDX_ASSIGN(Facts out, node.op().infer(node.resolved.get(), facts(node.inputs)));
     for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
       const Fact& kept = node.outputs[slot];
       if (!kept.present()) continue;
@@ -285,29 +372,29 @@ Status Graph::verify() const {
       if (slot >= out.size() || out[slot].kind != kept.kind ||
           (out[slot].type != kept.type && out[slot].type != DType::undefined) ||
           (out[slot].has_rank() && kept.has_rank() && out[slot].rank() != kept.rank())) {
-        return fail("SDX-T0903", "node {} ({}): its fact {} is not what its inputs give", id,
+        return fail("SDX-V0003", "node {} ({}): its fact {} is not what its inputs give", id,
                     node.op().name, kept.text());
       }
       const bool ranked = out[slot].has_rank() && kept.has_rank();
       for (size_t axis = 0; ranked && axis < kept.rank(); ++axis) {
         const Dim &kept_size = kept.dim(axis), &given = out[slot].dim(axis);
         if (kept_size.is_const() && given.is_const() && !(kept_size == given)) {
-          return fail("SDX-T0903", "node {} ({}): dimension {} of {} is {} by its inputs", id,
+          return fail("SDX-V0003", "node {} ({}): dimension {} of {} is {} by its inputs", id,
                       node.op().name, axis, kept.text(), given.text());
         }
       }
     }
   }
   if (sources != inputs_.size())
-    return fail("SDX-T0905", "{} sources, {} inputs", sources, inputs_.size());
+    return fail("SDX-V0005", "{} sources, {} inputs", sources, inputs_.size());
   for (const Outlet input : inputs_) {
-    if (!exists(input, nodes_.size()) || nodes_[input.node].kind != Node::Kind::source) {
-      return fail("SDX-T0905", "input {}.{} is no source", input.node, input.slot);
+    if (!exists(input, nodes_.size()) || node(input.node).kind != Node::Kind::source) {
+      return fail("SDX-V0005", "input {}.{} is no source", input.node, input.slot);
     }
   }
   for (const Output& output : outputs_) {
     if (!exists(output.outlet, nodes_.size())) {
-      return fail("SDX-T0904", "output \"{}\" has no wire", output.name);
+      return fail("SDX-V0004", "output \"{}\" has no wire", output.name);
     }
   }
   return ok();

@@ -2,7 +2,9 @@
 // a fact.
 #pragma once
 
+#include <cassert>
 #include <compare>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,6 +39,14 @@ struct Node {
   std::vector<uint32_t> folded_from;  // of a constant that folding made: the nodes it was made from
 
   const Op& op() const { return *use.op; }
+  bool is(const Op& op) const { return kind == Kind::op && use.op == &op; }
+  // Its attributes as its operator's read() resolved them, whatever the version: the one way to
+  // them behind this stage. A is the struct that the operator's header publishes.
+  template <class A>
+  const A& as() const {
+    assert(kind == Kind::op && op().attributes == &kAttributesOf<A>);
+    return *static_cast<const A*>(resolved.get());
+  }
 };
 
 struct Output {
@@ -44,20 +54,57 @@ struct Output {
   Outlet outlet;
 };
 
+// Copies of a graph share its nodes, which never change.
 class Graph {
  public:
+  // The nodes, in an order in which every input stands before its user.
+  class Nodes {
+    using Held = std::vector<std::shared_ptr<const Node>>;
+
+   public:
+    class Iterator {
+     public:
+      using iterator_category = std::forward_iterator_tag;
+      using value_type = Node;
+      using difference_type = std::ptrdiff_t;
+      using pointer = const Node*;
+      using reference = const Node&;
+      Iterator() = default;
+      explicit Iterator(Held::const_iterator at) : at_(at) {}
+      const Node& operator*() const { return **at_; }
+      const Node* operator->() const { return at_->get(); }
+      Iterator& operator++() {
+        ++at_;
+        return *this;
+      }
+      Iterator operator++(int) { return Iterator(at_++); }
+      bool operator==(const Iterator&) const = default;
+
+     private:
+      Held::const_iterator at_;
+    };
+    explicit Nodes(const Held& held) : held_(held) {}
+    Iterator begin() const { return Iterator(held_.begin()); }
+    Iterator end() const { return Iterator(held_.end()); }
+    size_t size() const { return held_.size(); }
+    const Node& back() const { return *held_.back(); }
+
+   private:
+    const Held& held_;
+  };
+
   std::string name;
   // What holds of the symbols; sizes are simplified by it as nodes are added.
   std::shared_ptr<const Assumptions> assumptions;
   // Where its nodes come from, if the model was typed with a journal.
   std::shared_ptr<const Chapter> journal;
 
-  const std::vector<Node>& nodes() const { return nodes_; }
-  const Node& node(uint32_t id) const { return nodes_[id]; }
+  Nodes nodes() const { return Nodes(nodes_); }
+  const Node& node(uint32_t id) const { return *nodes_[id]; }
   const Fact& fact(Outlet outlet) const;  // an absent fact for an absent outlet
+  Facts facts(const std::vector<Outlet>& outlets) const;
   const std::vector<Outlet>& inputs() const { return inputs_; }  // sources, in order
   const std::vector<Output>& outputs() const { return outputs_; }
-  // Nodes are stored in an order in which every input stands before its user.
   size_t size() const { return nodes_.size(); }
 
   Outlet source(std::string name, Fact fact);
@@ -66,6 +113,9 @@ class Graph {
   // sdx::Node.
   Result<std::vector<Outlet>> add(sdx::Node use, std::vector<Outlet> inputs,
                                   std::vector<std::string> origin = {});
+  // Node `id` of another graph, with its inputs at `inputs` here. It is shared or copied if its
+  // inputs' facts are what they were there, and added anew if not.
+  Result<std::vector<Outlet>> take(const Graph& from, uint32_t id, std::vector<Outlet> inputs);
   // Gives an open fact the element type and rank that were learnt elsewhere. Sizes stay symbols,
   // bound when they are known: memory is never planned on a claim.
   void learn(Outlet outlet, const Fact& learnt);
@@ -79,12 +129,14 @@ class Graph {
   // went.
   Graph live_part(std::vector<uint32_t>& moved) const;
   // Drops the value of a constant that nobody will read again; its shape stays.
-  void forget_value(uint32_t node) { nodes_[node].outputs[0].value.reset(); }
+  void forget_value(uint32_t node);
   // Every invariant of the structure; an error is a bug of whoever changed the graph.
   Status verify() const;
 
  private:
-  std::vector<Node> nodes_;
+  uint32_t push(Node node);
+
+  std::vector<std::shared_ptr<const Node>> nodes_;
   std::vector<Outlet> inputs_;
   std::vector<Output> outputs_;
 };

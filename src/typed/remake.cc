@@ -24,6 +24,25 @@ uint32_t Remake::also_from(Graph graph) {
   return uint32_t(others_.size());
 }
 
+Result<Graph> made_again(const Graph& graph) {
+  Remake remake(graph, "made_again");
+  std::vector<std::vector<Outlet>> wires(graph.size());
+  const auto now = [&](Outlet old) { return old.present() ? wires[old.node][old.slot] : old; };
+  for (uint32_t id = 0; id < graph.size(); ++id) {
+    const Node& node = graph.node(id);
+    const Remake::Place here = remake.at(id);
+    std::vector<Outlet> inputs;
+    for (const Outlet input : node.inputs) inputs.push_back(now(input));
+    if (node.kind == Node::Kind::op) {
+      SDX_ASSIGN(wires[id], remake.made.add(node.use, std::move(inputs), node.origin));
+    } else {
+      SDX_ASSIGN(wires[id], remake.copy(id, {}));
+    }
+  }
+  for (const Output& output : graph.outputs()) remake.made.output(output.name, now(output.outlet));
+  return remake.finish();
+}
+
 Graph Remake::finish() {
   std::vector<uint32_t> moved;
   Graph kept = made.live_part(moved);

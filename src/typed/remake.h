@@ -34,6 +34,11 @@ class Remake {
   uint32_t also_from(Graph graph);
   const Graph& other(uint32_t number) const { return others_[number - 1]; }
 
+  // Old node `id` with its inputs at new wires: shared where nothing that it was typed by has
+  // changed.
+  Result<std::vector<Outlet>> copy(uint32_t id, std::vector<Outlet> inputs) {
+    return made.take(old, id, std::move(inputs));
+  }
   // The new graph, without nodes that no output needs.
   Graph finish();
 
@@ -43,5 +48,8 @@ class Remake {
   std::vector<Section> sections_;
   int open_ = -1;  // the innermost section
 };
+
+// Every node made again, on what is known by now.
+Result<Graph> made_again(const Graph& graph);
 
 }  // namespace sdx::typed

@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
+#include "check/versions.h"
 #include "infer/inline.h"
-#include "infer/versions.h"
 #include "model/fields.h"
 #include "model/text.h"
 
@@ -197,7 +197,7 @@ void cast_to_known_types(model::Function& body, const OperatorUse& use) {
 bool fits(const model::Function& body, int64_t opset) {
   return std::all_of(body.node.begin(), body.node.end(), [&](const model::Node& node) {
     const bool reduces = node.op_type.starts_with("Reduce") && node.input.size() == 1;
-    return reduces || same_meaning(node, opset, 18);
+    return reduces || check::same_meaning(node, opset, 18);
   });
 }
 

@@ -86,6 +86,13 @@ Status reference(const If& a, Args& args) {
   return ok();
 }
 
+// Of a known condition only the branch that it chooses has been read.
+BodyPtr taken(const If& a, const Facts& in) {
+  const auto condition = in[0].constant_integers();
+  if (!condition || condition->size() != 1) return nullptr;
+  return (*condition)[0] != 0 ? a.then_branch : a.else_branch;
+}
+
 constexpr OpOf<If> kIf{
     .name = "If",
     .doc = "Runs then_branch if the condition is true, else_branch otherwise.",
@@ -94,6 +101,7 @@ constexpr OpOf<If> kIf{
     .infer = infer,
     .reference = reference,
     .whole_values = true,
+    .taken = taken,
 };
 
 }  // namespace

@@ -13,11 +13,6 @@
 namespace sdx::ops {
 namespace {
 
-struct Conv {
-  Window window;
-  int64_t group;
-};
-
 constexpr Version kHistory[] = {
     {1,
      "(X: T, W: T, B?: T) -> (Y: T) {auto_pad: string = \"NOTSET\", dilations: ints, group: int = "

@@ -6,6 +6,12 @@
 
 namespace sdx::ops {
 
+// What Conv's attributes mean.
+struct Conv {
+  Window window;
+  int64_t group;
+};
+
 inline constexpr size_t kConvChannels =
     16;  // the reduction's order: (channel / 16, tap, channel % 16)
 

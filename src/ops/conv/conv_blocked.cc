@@ -6,16 +6,11 @@
 #include "kernel/conv/blocked.h"
 #include "op/epilogue.h"
 #include "ops/conv/conv.h"
+#include "ops/fused/blocked.h"
 #include "ops/noise.h"
 
 namespace sdx::ops {
 namespace {
-
-struct ConvBlocked {
-  Window window;
-  int64_t group;
-  bool plain;  // X is [N, C, H, W]
-};
 
 constexpr Version kHistory[] = {
     {1,

@@ -1,23 +1,16 @@
 // ConvTranspose.
-#include "kernel/conv/conv_transpose.h"
+#include "ops/conv/conv_transpose.h"
 
 #include <cmath>
 
 #include "base/slab.h"
+#include "kernel/conv/conv_transpose.h"
 #include "ops/conv/conv.h"
 #include "ops/noise.h"
 #include "ops/widened.h"
 
 namespace sdx::ops {
 namespace {
-
-struct ConvTranspose {
-  Window window;
-  int64_t group;
-  std::vector<int64_t> output_padding;
-  std::vector<int64_t> output_shape;  // spatial; empty: from the padding
-  bool extra_first;  // an odd element of padding that output_shape implies goes to the beginning
-};
 
 constexpr Version kHistory[] = {
     {1,

@@ -19,15 +19,10 @@
 #include "kernel/tile/tile.h"
 #include "ops/elementwise/broadcast.h"
 #include "ops/elementwise/element.h"
+#include "ops/elementwise/parameters.h"
 #include "ops/elementwise/samples.h"
 
 namespace sdx::ops {
-
-struct Binary {
-  size_t trail = 0;   // before opset 7: axes of the first input after the second one's last
-  bool flag = false;  // Mod: C's fmod; BitShift: to the left
-  float alpha = 0;    // SwiGLU
-};
 
 // What the opsets before 7 say with `broadcast` and `axis`: the second input is a part of the first
 // one's shape.

@@ -1,12 +1,10 @@
 // Clip: bounds are attributes before opset 11 and optional inputs since.
+#include "ops/elementwise/clip.h"
+
 #include "ops/elementwise/unary.h"
 
 namespace sdx::ops {
 namespace {
-
-struct Clip {
-  std::optional<float> low, high;  // attributes
-};
 
 constexpr Version kHistory[] = {
     {1, "(input: T) -> (output: T) {consumed_inputs: ints, max: float, min: float} T in floats"},

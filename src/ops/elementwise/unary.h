@@ -16,15 +16,10 @@
 #include "kernel/tile/tile.h"
 #include "ops/elementwise/broadcast.h"
 #include "ops/elementwise/element.h"
+#include "ops/elementwise/parameters.h"
 #include "ops/elementwise/samples.h"
 
 namespace sdx::ops {
-
-// The parameters in ONNX's order: alpha; alpha and gamma; alpha and beta.
-struct Unary {
-  float p = 0, q = 0;
-  bool flag = false;  // Gelu: the approximation by tanh
-};
 
 template <class M>
 Result<Unary> read_unary(const Node& node, const Facts&) {

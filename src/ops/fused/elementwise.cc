@@ -65,10 +65,6 @@ bool make_walk(std::span<const int64_t> out, std::span<const View> inputs, Walk&
 
 namespace {
 
-struct Elementwise {
-  Program program;
-};
-
 constexpr Version kHistory[] = {{1, "(x...0: T) -> (y: T) {code!: strings} T in f32 f16 bf16"}};
 
 Result<Elementwise> read(const Node& node, const Facts& in) {
@@ -105,7 +101,7 @@ void scalar(const Elementwise& a, Args& args, const Walk& walk) {
 Status reference(const Elementwise& a, Args& args) {
   Walk walk;
   if (!make_walk(args.out().dims, args.ins, walk))
-    return fail("SDX-R0020", "shapes of too many dimensions");
+    return fail("SDX-R0023", "shapes of too many dimensions");
   if (args.out().count == 0) return ok();
   switch (args.out().type) {
     case DType::f32:
@@ -199,6 +195,7 @@ constexpr OpOf<Elementwise> kElementwise{
     .kernels = kKernels,
     .domain = "sardonyx",
     .inplace = true,
+    .program = [](const Elementwise& a) { return &a.program; },
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The shape side of element-wise programs: how inputs of several shapes walk along one output.
+// Elementwise, a program on each element, and its shape side: how inputs of several shapes walk
+// along one output.
 #pragma once
 
 #include <array>
@@ -8,6 +9,10 @@
 #include "op/op.h"
 
 namespace sdx::ops {
+
+struct Elementwise {
+  Program program;
+};
 
 // Output dimensions merged as far as all inputs allow; the last one is a run with stride 0 or 1 per
 // input.

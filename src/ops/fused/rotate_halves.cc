@@ -11,10 +11,6 @@
 namespace sdx::ops {
 namespace {
 
-struct RotateHalves {
-  std::optional<float> scale;
-};
-
 constexpr Version kHistory[] = {{1, "(X: T, cos: T, sin: T) -> (Y: T) {scale: float} T in f32"}};
 
 Result<RotateHalves> read(const Node& node, const Facts&) {

@@ -4,5 +4,11 @@
 #include "op/op.h"
 
 namespace sdx::ops {
+
 extern const Op rotate_halves;
-}
+
+struct RotateHalves {
+  std::optional<float> scale;
+};
+
+}  // namespace sdx::ops

@@ -1,4 +1,6 @@
 // NegativeLogLikelihoodLoss and SoftmaxCrossEntropyLoss.
+#include "ops/loss/loss.h"
+
 #include <cmath>
 
 #include "kernel/lanes.h"
@@ -7,12 +9,6 @@
 
 namespace sdx::ops {
 namespace {
-
-struct Loss {
-  enum class Reduction { none, sum, mean } reduction;
-  std::optional<int64_t> ignored;
-  bool softmax;  // SoftmaxCrossEntropyLoss: the scores are not yet log-probabilities
-};
 
 constexpr Version kNllHistory[] = {
     {12,

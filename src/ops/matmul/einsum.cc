@@ -1,4 +1,6 @@
 // Einsum.
+#include "ops/matmul/einsum.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,13 +14,6 @@
 
 namespace sdx::ops {
 namespace {
-
-// Labels are numbered: those of the output first, in its order, then the summed ones, in order of
-// first occurrence. An ellipsis has become labels of its own.
-struct Einsum {
-  size_t labels = 0, outputs = 0;
-  std::vector<std::vector<size_t>> terms;  // per input, the label of each axis
-};
 
 constexpr Version kHistory[] = {
     {12, "(Inputs...: T) -> (Output: T) {equation!: string} T in num"},

@@ -1,18 +1,14 @@
 // Gemm.
-#include "kernel/gemm/gemm.h"
+#include "ops/matmul/gemm.h"
 
 #include "base/slab.h"
+#include "kernel/gemm/gemm.h"
 #include "op/epilogue.h"
 #include "ops/matmul/batch.h"
 #include "ops/noise.h"
 
 namespace sdx::ops {
 namespace {
-
-struct Gemm {
-  float alpha, beta;
-  bool trans_a, trans_b;
-};
 
 constexpr Version kHistory[] = {
     {1,

@@ -1,4 +1,6 @@
 // BatchNormalization.
+#include "ops/normalization/batch_normalization.h"
+
 #include <cmath>
 
 #include "kernel/lanes.h"
@@ -9,13 +11,6 @@
 
 namespace sdx::ops {
 namespace {
-
-struct BatchNorm {
-  float epsilon, momentum;
-  bool training;
-  bool spatial;  // false: a mean and a variance per element of a sample instead of per channel
-  size_t outputs;
-};
 
 constexpr Version kHistory[] = {
     {1,

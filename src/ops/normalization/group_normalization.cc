@@ -1,4 +1,6 @@
 // InstanceNormalization and GroupNormalization.
+#include "ops/normalization/group_normalization.h"
+
 #include <cmath>
 
 #include "kernel/lanes.h"
@@ -9,12 +11,6 @@
 
 namespace sdx::ops {
 namespace {
-
-struct GroupNorm {
-  int64_t groups;  // 0: one per channel
-  float epsilon;
-  bool per_group;  // scale and bias have one element per group instead of one per channel
-};
 
 constexpr Version kInstanceHistory[] = {
     {1,

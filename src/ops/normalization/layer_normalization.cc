@@ -1,4 +1,6 @@
 // LayerNormalization and RMSNormalization.
+#include "ops/normalization/layer_normalization.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -10,13 +12,6 @@
 
 namespace sdx::ops {
 namespace {
-
-struct LayerNorm {
-  size_t axis;  // normalises over dims [axis, rank)
-  float epsilon;
-  DType stash;  // of Mean and InvStdDev
-  size_t outputs;
-};
 
 constexpr Version kHistory[] = {
     {17,

@@ -1,4 +1,6 @@
 // LpNormalization.
+#include "ops/normalization/lp_normalization.h"
+
 #include <cmath>
 
 #include "kernel/lanes.h"
@@ -6,11 +8,6 @@
 
 namespace sdx::ops {
 namespace {
-
-struct LpNorm {
-  size_t axis;
-  bool euclid;  // p = 2 instead of 1
-};
 
 constexpr Version kHistory[] = {
     {1, "(input: T) -> (output: T) {axis: int = -1, p: int = 2} T in floats"},

@@ -1,4 +1,6 @@
 // MeanVarianceNormalization.
+#include "ops/normalization/mean_variance_normalization.h"
+
 #include <cmath>
 
 #include "kernel/lanes.h"
@@ -6,10 +8,6 @@
 
 namespace sdx::ops {
 namespace {
-
-struct MeanVariance {
-  std::vector<bool> reduced;  // per axis
-};
 
 constexpr Version kHistory[] = {
     {9, "(X: T) -> (Y: T) {axes: ints = [0, 2, 3]} T in floats"},

@@ -1,4 +1,6 @@
 // Softmax and LogSoftmax.
+#include "ops/normalization/softmax.h"
+
 #include "kernel/math/math.h"
 #include "kernel/rows/rows.h"
 #include "ops/common.h"
@@ -7,11 +9,6 @@
 
 namespace sdx::ops {
 namespace {
-
-struct Softmax {
-  size_t first, count;  // normalises over dims [first, first + count)
-  bool log;             // LogSoftmax
-};
 
 constexpr Version kHistory[] = {
     {1, "(input: T) -> (output: T) {axis: int = 1} T in floats"},

@@ -1,4 +1,6 @@
 // AveragePool.
+#include "ops/pool/average_pool.h"
+
 #include <algorithm>
 
 #include "ops/noise.h"
@@ -7,11 +9,6 @@
 
 namespace sdx::ops {
 namespace {
-
-struct AveragePool {
-  Window window;
-  bool count_padding;
-};
 
 constexpr Version kHistory[] = {
     {1,

@@ -1,4 +1,6 @@
 // MaxPool.
+#include "ops/pool/max_pool.h"
+
 #include <cmath>
 
 #include "ops/noise.h"
@@ -7,12 +9,6 @@
 
 namespace sdx::ops {
 namespace {
-
-struct MaxPool {
-  Window window;
-  bool column_major;  // of Indices: the spatial axes counted from the first
-  size_t outputs;
-};
 
 constexpr Version kHistory[] = {
     {1,

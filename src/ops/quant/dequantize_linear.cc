@@ -1,15 +1,12 @@
 // DequantizeLinear.
+#include "ops/quant/dequantize_linear.h"
+
 #include "kernel/quant/quant.h"
 #include "ops/noise.h"
 #include "ops/quant/grain.h"
 
 namespace sdx::ops {
 namespace {
-
-struct Dequantize {
-  DType output;
-  int64_t axis, block;
-};
 
 constexpr Version kHistory[] = {
     {10, "(x: T, x_scale: f32, x_zero_point?: T) -> (y: f32) T in i32 i8 u8"},

@@ -1,4 +1,6 @@
 // QuantizeLinear.
+#include "ops/quant/quantize_linear.h"
+
 #include <cmath>
 
 #include "kernel/quant/quant.h"
@@ -8,13 +10,6 @@
 
 namespace sdx::ops {
 namespace {
-
-struct Quantize {
-  DType output;
-  DType precision;  // of the division: f32, f64, f16 or bf16
-  int64_t axis, block;
-  bool saturate;  // of float8 outputs
-};
 
 constexpr Version kHistory[] = {
     {10, "(x: T1, y_scale: f32, y_zero_point?: T2) -> (y: T2) T1 in f32 i32 T2 in i8 u8"},

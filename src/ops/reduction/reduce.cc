@@ -1,5 +1,7 @@
 // ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceLogSum,
 // ReduceLogSumExp, ReduceSumSquare.
+#include "ops/reduction/reduce.h"
+
 #include <cmath>
 
 #include "kernel/lanes.h"
@@ -13,15 +15,7 @@
 namespace sdx::ops {
 namespace {
 
-enum class How : uint8_t { sum, mean, max, min, prod, l1, l2, log_sum, log_sum_exp, sum_square };
-
-struct Reduce {
-  How how;
-  bool keep;
-  bool dynamic;  // the axes are known at run time only
-  bool noop;     // no axes given: none are reduced, instead of all
-  std::vector<int64_t> axes;
-};
+using How = Reduce::How;
 
 constexpr std::string_view kNumbers =
     "(data: T) -> (reduced: T) {axes: ints, keepdims: int = 1} T in floats i32 i64 u32 u64";

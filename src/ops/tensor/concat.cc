@@ -1,14 +1,12 @@
 // Concat.
+#include "ops/tensor/concat.h"
+
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/track.h"
 
 namespace sdx::ops {
 namespace {
-
-struct Concat {
-  int64_t axis;
-};
 
 constexpr Version kHistory[] = {
     {1, "(inputs...: T) -> (concat_result: T) {axis: int} T in floats"},
@@ -79,6 +77,20 @@ Result<Facts> infer(const Concat& a, const Facts& in) {
   return out;
 }
 
+// Along the first axis that is not 1 each input is a stretch of the result.
+std::optional<size_t> joins(const Concat& a, const Call& call, size_t i) {
+  const Dims dims = call.out[0].dims();
+  const auto axis = resolve_axis(a.axis, dims.size());
+  if (!axis || bits(call.out[0].type) < 8 ||
+      std::any_of(dims.begin(), dims.begin() + std::ptrdiff_t(*axis),
+                  [](int64_t size) { return size != 1; })) {
+    return std::nullopt;
+  }
+  size_t elements = 0;
+  for (size_t before = 0; before < i; ++before) elements += *element_count(call.in[before].dims());
+  return bytes_for(call.out[0].type, elements);
+}
+
 std::vector<Case> cases() {
   return {{.name = "opset1_joins_columns_by_default",
            .opset = 1,
@@ -101,6 +113,7 @@ constexpr OpOf<Concat> kConcat{
     .infer = infer,
     .reference = reference,
     .cases = cases,
+    .joins = joins,
 };
 
 }  // namespace

@@ -1,12 +1,10 @@
 // CumSum and CumProd.
+#include "ops/tensor/cumulative.h"
+
 #include "ops/tensor/ints.h"
 
 namespace sdx::ops {
 namespace {
-
-struct Cumulative {
-  bool product, exclusive, reverse;
-};
 
 constexpr Version kSumHistory[] = {
     {11,

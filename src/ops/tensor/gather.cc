@@ -1,4 +1,6 @@
 // Gather, GatherElements and GatherND.
+#include "ops/tensor/gather.h"
+
 #include <cstring>
 
 #include "ops/tensor/ints.h"
@@ -8,10 +10,6 @@
 
 namespace sdx::ops {
 namespace {
-
-struct Gather {
-  int64_t axis;
-};
 
 constexpr Version kGatherHistory[] = {
     {1, "(data: T, indices: Tind) -> (output: T) {axis: int = 0} T in all Tind in i32 i64"},

@@ -1,4 +1,6 @@
 // Pad and CenterCropPad.
+#include "ops/tensor/pad.h"
+
 #include "ops/tensor/ints.h"
 #include "ops/tensor/pick.h"
 #include "ops/tensor/strided_copy.h"
@@ -7,7 +9,7 @@
 namespace sdx::ops {
 namespace {
 
-enum class Mode { constant, reflect, edge, wrap };
+using Mode = Pad::Mode;
 
 // One axis of the result: `begin` elements are put before (or, negative, taken from the front of)
 // `n` elements.
@@ -98,12 +100,6 @@ struct Element {
   const void* data(DType type) const {
     return type == DType::string ? static_cast<const void*>(&text) : bytes;
   }
-};
-
-struct Pad {
-  Mode mode;
-  MaybeInts pads;  // otherwise input 1; input 2 is the constant, input 3 the axes
-  float value = 0;
 };
 
 constexpr Version kPadHistory[] = {

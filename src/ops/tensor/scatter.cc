@@ -1,4 +1,6 @@
 // Scatter, ScatterElements, ScatterND and TensorScatter.
+#include "ops/tensor/scatter.h"
+
 #include <cmath>
 
 #include "ops/tensor/ints.h"
@@ -9,7 +11,7 @@
 namespace sdx::ops {
 namespace {
 
-enum class Reduction { none, add, mul, max, min };
+using Reduction = ScatterReduction;
 
 Result<Reduction> read_reduction(const Node& node) {
   if (!node.has("reduction")) return Reduction::none;
@@ -81,11 +83,6 @@ void update(DType type, Reduction reduction, void* to, size_t to_at, const void*
         [&](T a, T b) { return store<T>(combine(reduction, load(a), load(b))); });
   });
 }
-
-struct ScatterElements {
-  int64_t axis;
-  Reduction reduction;
-};
 
 constexpr Version kScatterHistory[] = {
     {9,
@@ -179,10 +176,6 @@ constexpr OpOf<ScatterElements> kScatterElements{
     .infer = infer_elements,
     .reference = reference_elements,
     .cases = cases_elements,
-};
-
-struct ScatterNd {
-  Reduction reduction;
 };
 
 constexpr Version kNdHistory[] = {

@@ -1,17 +1,12 @@
 // Split.
+#include "ops/tensor/split.h"
+
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/track.h"
 
 namespace sdx::ops {
 namespace {
-
-struct Split {
-  int64_t axis;
-  size_t outputs;
-  MaybeInts sizes;  // otherwise input 1; without either, parts of equal size
-  bool uneven;      // the last of the equal parts may be smaller
-};
 
 constexpr Version kHistory[] = {
     {1, "(input: T, split?: T) -> (outputs......: T) {axis: int, split: ints} T in floats"},

@@ -1,4 +1,6 @@
 // TopK.
+#include "ops/tensor/top_k.h"
+
 #include <numeric>
 
 #include "ops/tensor/ints.h"
@@ -7,12 +9,6 @@
 
 namespace sdx::ops {
 namespace {
-
-struct TopK {
-  int64_t axis;
-  MaybeInts k;  // otherwise input 1
-  bool largest;
-};
 
 constexpr Version kHistory[] = {
     {1, "(X: T) -> (Values: T, Indices: I) {axis: int = -1, k!: int} T in floats I in i64"},

@@ -1,16 +1,12 @@
 // Transpose.
+#include "ops/tensor/transpose.h"
+
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/track.h"
 
 namespace sdx::ops {
 namespace {
-
-struct Transpose {
-  MaybeInts perm;  // absent: all axes reversed
-
-  size_t axis(size_t i, size_t rank) const { return perm ? size_t((*perm)[i]) : rank - 1 - i; }
-};
 
 constexpr Version kHistory[] = {
     {1, "(data: T) -> (transposed: T) {perm: ints} T in all"},

@@ -1,10 +1,10 @@
-#include "infer/versions.h"
+#include "check/versions.h"
 
 #include <algorithm>
 
 #include "ops/list.h"
 
-namespace sdx::infer {
+namespace sdx::check {
 namespace {
 
 // Whether two versions of an operator differ in element types at most. Before version 13 of ai.onnx
@@ -48,4 +48,4 @@ bool same_meaning(const model::Node& node, int64_t a, int64_t b) {
   return first->since == second->since || (std::min(a, b) >= 13 && only_widened(*first, *second));
 }
 
-}  // namespace sdx::infer
+}  // namespace sdx::check

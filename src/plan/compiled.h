@@ -1,4 +1,4 @@
-// Compiled: a typed graph, rewritten, and the plans made for the shapes it has met.
+// The planned stage: a rewritten graph and the plans made for the shapes that it has met.
 #pragma once
 
 #include <list>
@@ -10,12 +10,11 @@
 #include "plan/plan.h"
 #include "typed/body.h"
 
-namespace sdx::run {
+namespace sdx::plan {
 
 // How a graph is compiled; its subgraphs are compiled in the same way.
 struct Settings {
-  plan::Options plan;
-  plan::Rewrites rewrites;
+  Options plan;
   size_t most_plans = 8;  // kept at a time; the one that was not used for longest goes first
   size_t most_arena_bytes = SIZE_MAX;
 };
@@ -35,30 +34,30 @@ class BodyPlans {
 
 // A plan with its subgraphs. Never changes.
 struct Planned {
-  explicit Planned(plan::Plan made) : plan(std::move(made)) {}
-  plan::Plan plan;
+  explicit Planned(Plan made) : plan(std::move(made)) {}
+  Plan plan;
   BodyPlans bodies;
-  mutable plan::Packs late_packs;  // of steps whose kernel is chosen when they run
+  mutable Packs late_packs;  // of steps whose kernel is chosen when they run
 };
 
 class Compiled {
  public:
   // Plans at once if no input's shape is open; weights that were packed are then not kept unpacked.
   // `packs` is shared with the graph around this one.
-  static Result<std::shared_ptr<const Compiled>> make(const typed::Graph& graph,
+  static Result<std::shared_ptr<const Compiled>> make(rewrite::Rewritten rewritten,
                                                       const Settings& settings,
                                                       std::shared_ptr<Pool> pool,
-                                                      std::shared_ptr<plan::Packs> packs = {});
+                                                      std::shared_ptr<Packs> packs = {});
 
-  const typed::Graph& graph() const { return graph_; }
+  const typed::Graph& graph() const { return only_ ? only_->plan.graph : rewritten_.graph(); }
   Pool& pool() const { return *pool_; }
   const Settings& settings() const { return settings_; }
 
   // The plan for inputs of these shapes. Errors name the input, what it is and what was expected.
   Result<std::shared_ptr<const Planned>> planned_for(std::span<const Value> inputs) const;
-  Result<std::shared_ptr<const plan::Plan>> plan_for(std::span<const Value> inputs) const;
+  Result<std::shared_ptr<const Plan>> plan_for(std::span<const Value> inputs) const;
   // The plan if no shape is symbolic, or under the given bindings.
-  Result<std::shared_ptr<const plan::Plan>> plan_under(const Bindings& bindings) const;
+  Result<std::shared_ptr<const Plan>> plan_under(const Bindings& bindings) const;
 
   // How many plans are kept, and how many have been made so far.
   size_t plans() const;
@@ -68,9 +67,9 @@ class Compiled {
 
  private:
   friend class BodyPlans;
-  Compiled(typed::Graph graph, const Settings& settings, std::shared_ptr<Pool> pool,
-           std::shared_ptr<plan::Packs> packs)
-      : graph_(std::move(graph)),
+  Compiled(rewrite::Rewritten rewritten, const Settings& settings, std::shared_ptr<Pool> pool,
+           std::shared_ptr<Packs> packs)
+      : rewritten_(std::move(rewritten)),
         settings_(settings),
         pool_(std::move(pool)),
         packs_(std::move(packs)) {}
@@ -79,13 +78,14 @@ class Compiled {
   Result<std::shared_ptr<const Planned>> planned_under(const Bindings& bindings) const;
   Result<std::shared_ptr<const Planned>> keep(const Bindings& bindings, typed::Graph graph) const;
 
-  typed::Graph graph_;
+  rewrite::Rewritten rewritten_;  // without its graph if there is but one plan
+  std::shared_ptr<const Planned> only_;
   Settings settings_;
   std::shared_ptr<Pool> pool_;
-  std::shared_ptr<plan::Packs> packs_;  // none: there will be one plan
+  std::shared_ptr<Packs> packs_;  // none: there will be one plan
   mutable std::mutex mutex_;
   mutable std::list<std::pair<Bindings, std::shared_ptr<const Planned>>> plans_;  // newest first
   mutable size_t plans_made_ = 0;
 };
 
-}  // namespace sdx::run
+}  // namespace sdx::plan

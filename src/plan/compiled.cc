@@ -1,12 +1,11 @@
-#include "run/compiled.h"
+#include "plan/compiled.h"
 
 #include <algorithm>
 
 #include "fact/assume.h"
 #include "kernel/isa_scope.h"
-#include "ops/list.h"
 
-namespace sdx::run {
+namespace sdx::plan {
 namespace {
 
 // Binds the symbols of one declared shape to the sizes that came in.
@@ -34,7 +33,7 @@ Status bind(const std::string& name, const Fact& fact, const Tensor& tensor, Bin
     }
     // A subgraph may know an outer size only as an expression: then the expression is bound.
     const auto solved = dim.solve(size);
-    const std::string symbol = solved ? solved->first : plan::expression_symbol(fact.dim(axis));
+    const std::string symbol = solved ? solved->first : expression_symbol(fact.dim(axis));
     bindings[symbol] = solved ? solved->second : size;
     bound_by[symbol] = fmt::format("input \"{}\" dimension {}", name, axis);
   }
@@ -42,12 +41,12 @@ Status bind(const std::string& name, const Fact& fact, const Tensor& tensor, Bin
 }
 
 // Outputs get memory of their own, and a small file may ask for much.
-Status outputs_fit(const plan::Plan& plan, size_t most) {
+Status outputs_fit(const Plan& plan, size_t most) {
   const auto& outputs = plan.graph.outputs();
   size_t total = plan.arena_bytes;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Fact& fact = plan.graph.fact(outputs[i].outlet);
-    if (plan.copied_outputs[i].kind != plan::Place::Kind::none || !fact.is_concrete()) continue;
+    if (plan.copied_outputs[i].kind != Place::Kind::none || !fact.is_concrete()) continue;
     const auto count = element_count(fact.dims());
     const size_t bytes = count ? bytes_for(fact.type, *count) : SIZE_MAX;
     if (bytes > most - total) {
@@ -66,82 +65,91 @@ Result<std::shared_ptr<const Compiled>> BodyPlans::get(const typed::GraphBody& b
   const std::lock_guard lock(mutex_);
   std::shared_ptr<const Compiled>& compiled = compiled_[&body];
   if (!compiled) {
-    SDX_ASSIGN(compiled, Compiled::make(body.graph(), outer.settings_, outer.pool_, outer.packs_));
+    SDX_ASSIGN(rewrite::Rewritten inside, outer.rewritten_.inside(body.graph()));
+    SDX_ASSIGN(compiled,
+               Compiled::make(std::move(inside), outer.settings_, outer.pool_, outer.packs_));
   }
   return compiled;
 }
 
-Result<std::shared_ptr<const Compiled>> Compiled::make(const typed::Graph& graph,
+Result<std::shared_ptr<const Compiled>> Compiled::make(rewrite::Rewritten rewritten,
                                                        const Settings& settings,
                                                        std::shared_ptr<Pool> pool,
-                                                       std::shared_ptr<plan::Packs> packs) {
+                                                       std::shared_ptr<Packs> packs) {
   const IsaScope isa(settings.plan.isa);
-  SDX_ASSIGN(typed::Graph ready, plan::rewritten(graph, settings.rewrites));
   std::shared_ptr<Compiled> compiled(
-      new Compiled(std::move(ready), settings, std::move(pool), std::move(packs)));
+      new Compiled(std::move(rewritten), settings, std::move(pool), std::move(packs)));
   SDX_TRY(compiled->prepare());
   return std::shared_ptr<const Compiled>(std::move(compiled));
 }
 
 Status Compiled::prepare() {
-  const auto& inputs = graph_.inputs();
+  const typed::Graph& graph = rewritten_.graph();
+  const auto& inputs = graph.inputs();
   const bool fixed = std::all_of(inputs.begin(), inputs.end(), [&](const typed::Outlet input) {
-    const Fact& fact = graph_.fact(input);
+    const Fact& fact = graph.fact(input);
     return fact.is_concrete() && fact.type != DType::undefined;
   });
   if (!fixed) {
-    if (!packs_) packs_ = std::make_shared<plan::Packs>(settings_.plan.cache);
+    if (!packs_) packs_ = std::make_shared<Packs>(settings_.plan.cache);
     return ok();
   }
   const std::lock_guard lock(mutex_);
-  const auto& nodes = graph_.nodes();
-  if (std::any_of(nodes.begin(), nodes.end(),
-                  [](const typed::Node& node) { return node.use.op == &ops::if_; })) {
-    SDX_ASSIGN(graph_, plan::specialize(graph_, {}, settings_.rewrites));
+  const auto nodes = graph.nodes();
+  const bool branches = std::any_of(nodes.begin(), nodes.end(), [](const typed::Node& node) {
+    return node.kind == typed::Node::Kind::op && node.op().taken != nullptr;
+  });
+  typed::Graph ready;
+  if (branches) {
+    SDX_ASSIGN(ready, specialize(rewritten_, {}));
+  } else {
+    ready = rewritten_.take_graph();
   }
-  SDX_ASSIGN(const auto planned, keep({}, std::move(graph_)));
-  graph_ = planned->plan.graph;
+  SDX_ASSIGN(only_, keep({}, std::move(ready)));
+  rewritten_.take_graph();
   return ok();
 }
 
 Result<std::shared_ptr<const Planned>> Compiled::planned_for(std::span<const Value> inputs) const {
-  const auto& sources = graph_.inputs();
+  const typed::Graph& graph = this->graph();
+  const auto& sources = graph.inputs();
   if (inputs.size() != sources.size()) {
     return fail("SDX-R0010", "{} inputs given, the model takes {}", inputs.size(), sources.size());
   }
   Bindings bindings;
   std::map<std::string, std::string> bound_by;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const Fact& fact = graph_.fact(sources[i]);
-    const std::string& name = graph_.node(sources[i].node).use.name;
+    const Fact& fact = graph.fact(sources[i]);
+    const std::string& name = graph.node(sources[i].node).use.name;
     if (fact.is_tensor() && inputs[i].is_tensor()) {
       const Tensor& tensor = inputs[i].tensor();
       SDX_TRY(bind(name, fact, tensor, bindings, bound_by));
-      if (fact.type == DType::undefined) bindings[plan::type_symbol(i)] = int64_t(tensor.type());
+      if (fact.type == DType::undefined) bindings[type_symbol(i)] = int64_t(tensor.type());
       if (fact.shape) continue;
-      bindings[plan::rank_symbol(i)] = int64_t(tensor.rank());
+      bindings[rank_symbol(i)] = int64_t(tensor.rank());
       for (size_t axis = 0; axis < tensor.rank(); ++axis)
-        bindings[plan::size_symbol(i, axis)] = tensor.dims()[axis];
+        bindings[size_symbol(i, axis)] = tensor.dims()[axis];
     } else if (!admits(fact, inputs[i])) {
       return fail("SDX-R0011", "input \"{}\" is {}, expected {}", name, fact_of(inputs[i]).text(),
                   fact.text());
     }
   }
-  if (graph_.assumptions) SDX_TRY(graph_.assumptions->check(bindings));
+  if (graph.assumptions) SDX_TRY(graph.assumptions->check(bindings));
   return planned_under(bindings);
 }
 
-Result<std::shared_ptr<const plan::Plan>> Compiled::plan_for(std::span<const Value> inputs) const {
+Result<std::shared_ptr<const Plan>> Compiled::plan_for(std::span<const Value> inputs) const {
   SDX_ASSIGN(const auto planned, planned_for(inputs));
-  return std::shared_ptr<const plan::Plan>(planned, &planned->plan);
+  return std::shared_ptr<const Plan>(planned, &planned->plan);
 }
 
-Result<std::shared_ptr<const plan::Plan>> Compiled::plan_under(const Bindings& bindings) const {
+Result<std::shared_ptr<const Plan>> Compiled::plan_under(const Bindings& bindings) const {
   SDX_ASSIGN(const auto planned, planned_under(bindings));
-  return std::shared_ptr<const plan::Plan>(planned, &planned->plan);
+  return std::shared_ptr<const Plan>(planned, &planned->plan);
 }
 
 Result<std::shared_ptr<const Planned>> Compiled::planned_under(const Bindings& bindings) const {
+  if (only_) return only_;
   const std::lock_guard lock(mutex_);
   for (auto at = plans_.begin(); at != plans_.end(); ++at) {
     if (at->first == bindings) {
@@ -150,14 +158,13 @@ Result<std::shared_ptr<const Planned>> Compiled::planned_under(const Bindings& b
     }
   }
   const IsaScope isa(settings_.plan.isa);
-  SDX_ASSIGN(typed::Graph graph, plan::specialize(graph_, bindings, settings_.rewrites));
+  SDX_ASSIGN(typed::Graph graph, specialize(rewritten_, bindings));
   return keep(bindings, std::move(graph));
 }
 
 Result<std::shared_ptr<const Planned>> Compiled::keep(const Bindings& bindings,
                                                       typed::Graph graph) const {
-  SDX_ASSIGN(plan::Plan made,
-             plan::make_plan(std::move(graph), settings_.plan, *pool_, packs_.get()));
+  SDX_ASSIGN(Plan made, make_plan(std::move(graph), settings_.plan, *pool_, packs_.get()));
   if (made.arena_bytes > settings_.most_arena_bytes) {
     return fail("SDX-R0020", "the arena would take {} bytes, the limit is {}", made.arena_bytes,
                 settings_.most_arena_bytes);
@@ -183,4 +190,4 @@ size_t Compiled::plans_made() const {
   return plans_made_;
 }
 
-}  // namespace sdx::run
+}  // namespace sdx::plan
