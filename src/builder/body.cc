@@ -178,7 +178,7 @@ std::vector<uint32_t> results_of(State& state, const Wires& wires, Place place) 
   std::vector<uint32_t> ids;
   for (const Wire& wire : wires) {
     if (!wire.present()) {
-      refuse(sdx::fail("SDX-B0006", "result {} of a subgraph or function is no wire", ids.size()),
+      refuse(sdx::fail("SDX-W0006", "result {} of a subgraph or function is no wire", ids.size()),
              place);
     }
     uint32_t id = state.use(wire, place);

@@ -133,15 +133,15 @@ TEST(Builder, every_node_stands_after_what_it_reads) {
 TEST(Builder, a_parameter_or_name_is_given_once) {
   Graph g;
   const Wire a = g.parameter("a", Type::f32, {2});
-  EXPECT_EQ(refused([&] { return g.parameter("a", Type::f32, {2}); }).code(), "SDX-B0001");
-  EXPECT_EQ(refused([&] { return g.constant("a", floats({1}, {1})); }).code(), "SDX-B0001");
+  EXPECT_EQ(refused([&] { return g.parameter("a", Type::f32, {2}); }).code(), "SDX-W0001");
+  EXPECT_EQ(refused([&] { return g.constant("a", floats({1}, {1})); }).code(), "SDX-W0001");
   g.result("y", ops::relu(a));
-  EXPECT_EQ(refused([&] { g.result("y", a); }).code(), "SDX-B0001");
-  EXPECT_EQ(refused([&] { g.result("a", ops::neg(a)); }).code(), "SDX-B0001");
+  EXPECT_EQ(refused([&] { g.result("y", a); }).code(), "SDX-W0001");
+  EXPECT_EQ(refused([&] { g.result("a", ops::neg(a)); }).code(), "SDX-W0001");
   refused([&] { return g.parameter("c", Type::f32, {-1}); });
   Graph other;
   const Wire foreign = other.parameter("z", Type::f32, {2});
-  EXPECT_EQ(refused([&] { return ops::add(a, foreign); }).code(), "SDX-B0002");
+  EXPECT_EQ(refused([&] { return ops::add(a, foreign); }).code(), "SDX-W0002");
 }
 
 TEST(Builder, arguments_must_match_and_results_have_memory_of_their_own) {
@@ -159,15 +159,15 @@ TEST(Builder, arguments_must_match_and_results_have_memory_of_their_own) {
   EXPECT_EQ(list(out[0]), (std::vector<float>{2, 4}));
   // Results may not, with each other or with arguments.
   Tensor twice[] = {out[0], out[1], out[0]};
-  EXPECT_EQ(session.try_run_into(in, twice)->code(), "SDX-A0005");
+  EXPECT_EQ(session.try_run_into(in, twice)->code(), "SDX-A0008");
   Tensor over[] = {x, out[1], out[2]};
-  EXPECT_EQ(session.try_run_into(in, over)->code(), "SDX-A0005");
+  EXPECT_EQ(session.try_run_into(in, over)->code(), "SDX-A0008");
   float memory[5] = {};
   Tensor apart[] = {Tensor(Type::f32, {2}, memory), Tensor(Type::f32, {2}, memory + 2), out[2]};
   EXPECT_FALSE(session.try_run_into(in, apart));
   Tensor overlapping[] = {Tensor(Type::f32, {2}, memory), Tensor(Type::f32, {2}, memory + 1),
                           out[2]};
-  EXPECT_EQ(session.try_run_into(in, overlapping)->code(), "SDX-A0005");
+  EXPECT_EQ(session.try_run_into(in, overlapping)->code(), "SDX-A0008");
   const Outputs outputs = session.run({{"a", x}, {"b", x}});
   EXPECT_NE(outputs["a_too"].data(), x.data());
   EXPECT_NE(outputs["sum"].data(), outputs["sum_too"].data());
@@ -212,7 +212,7 @@ TEST(Literals, in_text_are_values_of_their_type) {
                                                                             {Type::c64, "1"},
                                                                             {Type::i64, "1 2"},
                                                                             {Type::f32, "1e99"}}) {
-    EXPECT_EQ(refused([&, t = type, s = text] { return g.literal(t, s); }).code(), "SDX-B0010")
+    EXPECT_EQ(refused([&, t = type, s = text] { return g.literal(t, s); }).code(), "SDX-W0010")
         << text;
   }
 }
@@ -258,7 +258,7 @@ TEST(Functions, nest_have_several_results_and_do_not_recur) {
   const Error error = refused([&] { return endless(x); });
   EXPECT_NE(std::string(error.what()).find("Endless -> Endless"), std::string::npos);
   const Function outside("Outside", [&](const Wire& w) { return w + x; });
-  EXPECT_EQ(refused([&] { return outside(x); }).code(), "SDX-B0004");
+  EXPECT_EQ(refused([&] { return outside(x); }).code(), "SDX-W0004");
 }
 
 template <class T>
@@ -485,7 +485,7 @@ TEST(Control, a_wire_of_a_body_is_not_one_of_the_graph) {
   Wire inner;
   ops::if_(
       c, [&] { return inner = ops::neg(x); }, [&] { return x; });
-  EXPECT_EQ(refused([&] { return ops::relu(inner); }).code(), "SDX-B0003");
+  EXPECT_EQ(refused([&] { return ops::relu(inner); }).code(), "SDX-W0003");
   // An error in a body names the line there, and leaves the graph as it was.
   const size_t before = g.nodes().size();
   refused([&] {

@@ -38,7 +38,7 @@ Wires some(const Wires& wires, size_t first, size_t count) {
 
 void expect_carried(const Wires& initial, const Step& step, Place place) {
   if (step.carried.size() == initial.size()) return;
-  detail::refuse(sdx::fail("SDX-T0604", "the body gives {} carried values, expected {}",
+  detail::refuse(sdx::fail("SDX-W0011", "the body gives {} carried values, expected {}",
                            step.carried.size(), initial.size()),
                  place);
 }

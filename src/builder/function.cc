@@ -4,6 +4,7 @@
 #include "api/floating.h"
 #include "builder/body.h"
 #include "builder/state.h"
+#include "check/inline.h"
 #include "model/fields.h"
 #include "model/io.h"
 
@@ -16,7 +17,7 @@ void refuse_recursion(const State& state, const std::string& name) {
     if (scope->kind != Scope::Kind::function) continue;
     chain = scope->name + " -> " + chain;
     if (scope->name == name) {
-      refuse(sdx::fail("SDX-G0004", "functions call themselves: {}", chain), {});
+      refuse(sdx::check::calls_itself(chain), {});
     }
   }
 }
@@ -67,7 +68,7 @@ Wires call(const std::string& domain, const std::string& name, const Wires& inpu
   std::vector<sdx::typed::Outlet> arguments;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].present()) {
-      refuse(sdx::fail("SDX-B0006", "argument {} of function \"{}\" is no wire", i, name), {});
+      refuse(sdx::fail("SDX-W0006", "argument {} of function \"{}\" is no wire", i, name), {});
     }
     node.inputs.push_back(state->use(inputs[i], {}));
     arguments.push_back(state->resolve(node.inputs.back(), {}));

@@ -21,7 +21,7 @@ using detail::refuse;
 
 Wire::Wire(Tensor literal) {
   if (literal.type() == Type::undefined) {
-    refuse(sdx::fail("SDX-B0005", "a tensor of no element type is no literal"), {});
+    refuse(sdx::fail("SDX-W0005", "a tensor of no element type is no literal"), {});
   }
   literal_ = std::make_shared<const Value>(std::move(literal));
 }
@@ -44,7 +44,7 @@ std::string Wire::text() const {
 
 Wire Wire::named(std::string name, Place place) const {
   if (state_ == nullptr) {
-    refuse(sdx::fail("SDX-B0001",
+    refuse(sdx::fail("SDX-W0001",
                      "only a wire of a graph has a name; \"{}\" was given to a literal", name),
            place);
   }
@@ -62,7 +62,7 @@ std::optional<Node> Wire::node() const {
 Tensor Wire::value() const {
   if (literal_ != nullptr) return std::get<Tensor>(*literal_);
   if (state_ == nullptr || state_->wires[id_].fact.value == nullptr) {
-    refuse(sdx::fail("SDX-B0008", "the value of {} is not known before a run", text()), {});
+    refuse(sdx::fail("SDX-W0008", "the value of {} is not known before a run", text()), {});
   }
   return Bridge::out(*state_->wires[id_].fact.value);
 }
@@ -133,14 +133,14 @@ Wire Graph::parameter(const std::string& name, Type type, std::vector<Dim> dims,
 Wire Graph::parameter(const std::string& name, Fact fact, Place place) {
   const sdx::Fact given = detail::in(fact, name);
   if (state_->current != &state_->main) {
-    refuse(sdx::fail("SDX-B0009", "parameter \"{}\" within a subgraph or function", name), place);
+    refuse(sdx::fail("SDX-W0009", "parameter \"{}\" within a subgraph or function", name), place);
   }
   if (!given.present() || (given.is_tensor() && given.type == sdx::DType::undefined)) {
-    refuse(sdx::fail("SDX-B0009", "parameter \"{}\" has no type", name), place);
+    refuse(sdx::fail("SDX-W0009", "parameter \"{}\" has no type", name), place);
   }
   for (const sdx::Dim& dim : given.shape.value_or(sdx::Shape())) {
     if (dim.is_const() && dim.value() < 0) {
-      refuse(sdx::fail("SDX-B0009", "parameter \"{}\" has the dimension {}", name, dim.value()),
+      refuse(sdx::fail("SDX-W0009", "parameter \"{}\" has the dimension {}", name, dim.value()),
              place);
     }
   }
@@ -152,7 +152,7 @@ Wire Graph::parameter(const std::string& name, Fact fact, Place place) {
 
 Wire Graph::constant(const std::string& name, Tensor value, Place place) {
   if (value.type() == Type::undefined) {
-    refuse(sdx::fail("SDX-B0005", "constant \"{}\" has no element type", name), place);
+    refuse(sdx::fail("SDX-W0005", "constant \"{}\" has no element type", name), place);
   }
   state_->claim(name, place);
   return Access::wire(state_, state_->add_constant(name, Bridge::in(value).copy()));
@@ -169,7 +169,7 @@ Wires Graph::node(std::string_view op, const Wires& inputs, const Attributes& at
 
 void Graph::result(const std::string& name, const Wire& wire, Place place) {
   if (!wire.present()) {
-    refuse(sdx::fail("SDX-B0006", "result \"{}\" is no wire", name), place);
+    refuse(sdx::fail("SDX-W0006", "result \"{}\" is no wire", name), place);
   }
   const uint32_t id = state_->use(wire, place);
   (void)state_->resolve(id, place);

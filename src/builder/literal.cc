@@ -21,7 +21,7 @@ struct Reader {
     while (at < text.size() && (text[at] == ' ' || text[at] == '\n')) ++at;
   }
   sdx::Error wrong(std::string_view expected) const {
-    return sdx::fail("SDX-B0010", "literal {}: expected {} at column {}", text, expected, at + 1);
+    return sdx::fail("SDX-W0010", "literal {}: expected {} at column {}", text, expected, at + 1);
   }
 };
 
@@ -79,7 +79,7 @@ sdx::Status parse(const std::string& text, T& into) {
   if (error == std::errc() && stop == end) return sdx::ok();
   const std::string_view why =
       error == std::errc::result_out_of_range ? "is outside of the range" : "is not a value";
-  return sdx::fail("SDX-B0010", "literal {} {} of {}", text, why,
+  return sdx::fail("SDX-W0010", "literal {} {} of {}", text, why,
                    sdx::short_name(sdx::dtype_of<T>));
 }
 
@@ -91,7 +91,7 @@ sdx::Result<sdx::Tensor> narrowed(DType type, const sdx::Dims& dims,
                                   const std::vector<std::string>& texts) {
   const DType wide = sdx::is_integer(type) ? DType::i32 : DType::f32;
   if (!sdx::is_integer(type) && !sdx::is_float(type)) {
-    return sdx::fail("SDX-B0010", "a literal of {} cannot be written as text",
+    return sdx::fail("SDX-W0010", "a literal of {} cannot be written as text",
                      sdx::short_name(type));
   }
   SDX_ASSIGN(const sdx::Tensor exact, elements(wide, dims, texts));
@@ -105,7 +105,7 @@ sdx::Result<sdx::Tensor> narrowed(DType type, const sdx::Dims& dims,
                                          : std::isfinite(back.data<float>()[i]) ==
                                                std::isfinite(exact.data<float>()[i]);
     if (!fits) {
-      return sdx::fail("SDX-B0010", "literal {} is outside of the range of {}", texts[i],
+      return sdx::fail("SDX-W0010", "literal {} is outside of the range of {}", texts[i],
                        sdx::short_name(type));
     }
   }
@@ -154,7 +154,7 @@ sdx::Result<sdx::Tensor> elements(DType type, sdx::Dims dims,
     case DType::boolean:
       for (size_t i = 0; i < texts.size(); ++i) {
         if (texts[i] != "true" && texts[i] != "false") {
-          return sdx::fail("SDX-B0010", "literal {} is not a value of bool: true or false",
+          return sdx::fail("SDX-W0010", "literal {} is not a value of bool: true or false",
                            texts[i]);
         }
         tensor.data<bool>()[i] = texts[i] == "true";

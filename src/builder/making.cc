@@ -88,7 +88,7 @@ Wires Making::outputs(size_t count, Place place) {
 
 Wires Making::evaluated(size_t count, Place place) {
   if (!bodies_.empty()) {
-    refuse(sdx::fail("SDX-B0007", "{} has subgraphs and no input that is a wire of a graph", op_),
+    refuse(sdx::fail("SDX-W0007", "{} has subgraphs and no input that is a wire of a graph", op_),
            place);
   }
   sdx::Node use;

@@ -2,6 +2,7 @@
 
 #include "api/bridge.h"
 #include "builder/body.h"
+#include "check/supported.h"
 #include "op/conform.h"
 #include "ops/list.h"
 
@@ -30,14 +31,14 @@ uint32_t State::add_constant(std::string wire_name, sdx::Tensor value) {
 Outlet State::resolve(Scope& scope, uint32_t wire, Place place) {
   if (const auto at = scope.outlets.find(wire); at != scope.outlets.end()) return at->second;
   if (scope.kind == Scope::Kind::function) {
-    refuse(sdx::fail("SDX-B0004",
+    refuse(sdx::fail("SDX-W0004",
                      "function \"{}\" uses %{}, which is made outside of it; functions "
                      "see only what they are given",
                      scope.name, wires[wire].name),
            place);
   }
   if (scope.kind == Scope::Kind::main) {
-    refuse(sdx::fail("SDX-B0003", "%{} belongs to a subgraph or function that has ended",
+    refuse(sdx::fail("SDX-W0003", "%{} belongs to a subgraph or function that has ended",
                      wires[wire].name),
            place);
   }
@@ -51,13 +52,13 @@ uint32_t State::use(const Wire& wire, Place place) {
   if (const auto& literal = Access::literal(wire)) {
     const auto* tensor = std::get_if<Tensor>(literal.get());
     if (tensor == nullptr) {
-      refuse(sdx::fail("SDX-B0005", "a literal that is no tensor cannot stand in a graph"), place);
+      refuse(sdx::fail("SDX-W0005", "a literal that is no tensor cannot stand in a graph"), place);
     }
     // The literal's memory may be the caller's and change.
     return add_constant(fresh("constant"), Bridge::in(*tensor).copy());
   }
   if (Access::state(wire).get() != this) {
-    refuse(sdx::fail("SDX-B0002", "%{} is a wire of another graph, \"{}\"", wire.name(),
+    refuse(sdx::fail("SDX-W0002", "%{} is a wire of another graph, \"{}\"", wire.name(),
                      Access::state(wire)->name),
            place);
   }
@@ -132,9 +133,9 @@ std::string State::fresh(const std::string& stem) {
 }
 
 void State::claim(const std::string& wanted, Place place) {
-  if (wanted.empty()) refuse(sdx::fail("SDX-B0001", "a name is not empty"), place);
+  if (wanted.empty()) refuse(sdx::fail("SDX-W0001", "a name is not empty"), place);
   if (!names.insert(wanted).second) {
-    refuse(sdx::fail("SDX-B0001", "the name \"{}\" is taken in graph \"{}\"", wanted, name), place);
+    refuse(sdx::fail("SDX-W0001", "the name \"{}\" is taken in graph \"{}\"", wanted, name), place);
   }
   claims.push_back(wanted);
 }
@@ -161,9 +162,7 @@ std::pair<std::string, std::string> split_name(std::string_view op) {
 const sdx::Op& operator_named(std::string_view domain, std::string_view name, Place place) {
   const sdx::Op* op = sdx::find_op(domain, name);
   if (op == nullptr) {
-    refuse(sdx::fail("SDX-G0003", "operator {}.{} is not supported",
-                     domain.empty() ? "ai.onnx" : domain, name),
-           place);
+    refuse(sdx::check::not_supported(domain, name), place);
   }
   return *op;
 }

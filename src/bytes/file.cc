@@ -29,6 +29,10 @@ FileState state_of(const struct stat& info) {
   return state;
 }
 
+Error cannot_write(const std::string& path, int reason) {
+  return fail("SDX-B0004", "cannot write \"{}\": {}", path, std::strerror(reason));
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path,
@@ -84,7 +88,7 @@ Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::string& path) 
   writer->descriptor_ =
       ::open(writer->temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (writer->descriptor_ < 0) {
-    return fail("SDX-B0004", "cannot write \"{}\": {}", path, std::strerror(errno));
+    return cannot_write(path, errno);
   }
   return writer;
 }
@@ -101,7 +105,7 @@ Status FileWriter::write(std::span<const std::byte> bytes) {
     const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
-      return fail("SDX-B0004", "cannot write \"{}\": {}", path_, std::strerror(errno));
+      return cannot_write(path_, errno);
     }
     bytes = bytes.subspan(static_cast<size_t>(written));
   }
@@ -114,7 +118,7 @@ Status FileWriter::commit() {
   if (closed != 0 || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
     const int reason = errno;
     ::unlink(temporary_.c_str());
-    return fail("SDX-B0004", "cannot write \"{}\": {}", path_, std::strerror(reason));
+    return cannot_write(path_, reason);
   }
   return ok();
 }

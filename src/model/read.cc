@@ -265,7 +265,7 @@ template <class M>
 Status decode(const Payload& payload, const Limits& limits, std::shared_ptr<ExternalFiles> files,
               M& out) {
   if (payload.size() > limits.file_bytes) {
-    return fail("SDX-B0003", "{} bytes; the limit is {}", payload.size(), limits.file_bytes);
+    return fail("SDX-M0020", "{} bytes; the limit is {}", payload.size(), limits.file_bytes);
   }
   if (std::is_same_v<M, Model> && payload.empty())
     return fail("SDX-M0001", "no model: there are no bytes");

@@ -156,7 +156,7 @@ class Search {
 
 Result<Pattern> Pattern::of(const Graph& graph) {
   if (graph.outputs().size() != 1) {
-    return fail("SDX-T0920", "a pattern has one output; this graph has {}", graph.outputs().size());
+    return fail("SDX-T0924", "a pattern has one output; this graph has {}", graph.outputs().size());
   }
   Pattern pattern;
   for (const Node& node : graph.nodes()) {

@@ -60,7 +60,7 @@ OnnxRuntimeError = Error
 _FAMILIES = {"SDX-A": InvalidArgument, "SDX-P": InvalidArgument, "SDX-B": InvalidProtobuf, "SDX-M": InvalidProtobuf,
              "SDX-K": InvalidGraph, "SDX-T": InvalidGraph, "SDX-I": InvalidGraph}
 _CODES = {"SDX-R0010": InvalidArgument, "SDX-R0011": InvalidArgument, "SDX-R0012": InvalidArgument,
-          "SDX-R0013": InvalidArgument, "SDX-B0001": NoSuchFile, "SDX-R0030": Terminated, "SDX-R0031": Terminated}
+          "SDX-R0013": InvalidArgument, "SDX-R0015": InvalidArgument, "SDX-B0001": NoSuchFile, "SDX-R0030": Terminated, "SDX-R0031": Terminated}
 
 
 def make(code, message, where, help):

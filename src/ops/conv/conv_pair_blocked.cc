@@ -33,7 +33,7 @@ Result<ConvPairBlocked> read(const Node& node, const Facts& in) {
   if (!code.empty()) {
     SDX_ASSIGN(a.between, Program::parse(1, code));
     if (a.between->as_unary() == nullptr)
-      return fail("SDX-O0010", "expected one operation between the convolutions, found {}",
+      return fail("SDX-O0013", "expected one operation between the convolutions, found {}",
                   fmt::join(code, "; "));
   }
   if (!in[0].has_rank() || in[0].rank() != 5 || !in[1].is_concrete() || in[1].rank() != 4 ||

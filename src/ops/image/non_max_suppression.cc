@@ -27,7 +27,7 @@ Status check(std::span<const int64_t> boxes, std::span<const int64_t> scores) {
       boxes[1] == scores[2]) {
     return ok();
   }
-  return fail("SDX-T0801",
+  return fail("SDX-T0810",
               "boxes of shape {} and scores of shape {}; expected [batches, boxes, 4] and "
               "[batches, classes, boxes]",
               to_string(boxes), to_string(scores));
