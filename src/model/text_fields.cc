@@ -39,7 +39,7 @@ class FieldsPrinter {
   explicit FieldsPrinter(std::string& out) : out_(out) {}
 
   template <class M>
-  void fields(const M& m, uint32_t carried, uint32_t cleared) {
+  [[gnu::noinline]] void fields(const M& m, uint32_t carried, uint32_t cleared) {
     bool first = true;
     const auto separate = [&] {
       if (!first) out_ += ", ";
@@ -50,7 +50,7 @@ class FieldsPrinter {
       const auto& member = m.*field.member;
       if ((cleared >> field.number & 1) != 0) {
         separate();
-        out_ += fmt::format("-{}", field.name);
+        (out_ += '-') += field.name;
         return;
       }
       if ((carried >> field.number & 1) != 0) return;
@@ -58,12 +58,12 @@ class FieldsPrinter {
         const auto* value = std::get_if<typename F::Alternative>(&member);
         if (value == nullptr) return;
         separate();
-        out_ += fmt::format("{}: ", field.name);
+        (out_ += field.name) += ": ";
         put(*value, field.rule);
       } else {
         if (!text_detail::says(member, (m.present >> field.number & 1) != 0, field.rule)) return;
         separate();
-        out_ += fmt::format("{}: ", field.name);
+        (out_ += field.name) += ": ";
         put(member, field.rule);
       }
     });
@@ -76,11 +76,12 @@ class FieldsPrinter {
  private:
   template <class T>
   requires(std::is_integral_v<T> || std::is_enum_v<T>) void put(const T& value, Rule) {
-    fmt::format_to(std::back_inserter(out_), "{}", static_cast<int64_t>(value));
+    const fmt::format_int digits(static_cast<int64_t>(value));
+    out_.append(digits.data(), digits.size());
   }
   void put(float value, Rule) { print_real(value, out_); }
   void put(const std::string& value, Rule) { print_escaped(value, out_); }
-  void put(const Payload& value, Rule rule) {
+  [[gnu::noinline]] void put(const Payload& value, Rule rule) {
     const size_t start = out_.size();
     const char* separator = "[";
     const auto next = [&] { out_ += std::exchange(separator, ", "); };
@@ -140,7 +141,7 @@ class FieldsParser {
   explicit FieldsParser(Lexer& in) : in_(in) {}
 
   template <class M>
-  Status fields(M& m) {
+  [[gnu::noinline]] Status fields(M& m) {
     for (bool first = true; !in_.line_ended() && !ahead('}'); first = false) {
       if (!first && !in_.take_here(",")) return in_.unexpected("\",\"");
       const bool clear = in_.take_here("-");
@@ -174,9 +175,14 @@ class FieldsParser {
     return in_.at() < in_.text().size() && in_.text()[in_.at()] == c;
   }
 
+  // Compiled once per type, not per field.
+  template <class T>
+  [[gnu::noinline]] static void clear(T& value) {
+    value = {};
+  }
   template <class F, class M>
   Status forget(const F& field, M& m) {
-    m.*field.member = {};
+    clear(m.*field.member);
     if constexpr (!kIsOneOf<F>) m.present &= ~(uint32_t{1} << field.number);
     return ok();
   }
@@ -185,7 +191,7 @@ class FieldsParser {
     if constexpr (kIsOneOf<F>) {
       return get((m.*field.member).template emplace<typename F::Alternative>(), field.rule);
     } else {
-      m.*field.member = {};
+      clear(m.*field.member);
       m.present |= uint32_t{1} << field.number;
       return get(m.*field.member, field.rule);
     }
@@ -216,7 +222,7 @@ class FieldsParser {
     SDX_ASSIGN(value, in_.real<T>());
     return ok();
   }
-  Status get(std::string& value, Rule rule) {
+  [[gnu::noinline]] Status get(std::string& value, Rule rule) {
     const size_t start = in_.at();
     SDX_ASSIGN(value, in_.escaped_string());
     const size_t most = rule == Rule::name ? in_.limits.name_bytes : in_.limits.string_bytes;
@@ -224,7 +230,7 @@ class FieldsParser {
     in_.go_to(start);
     return fail("SDX-M0101", "a string of {} bytes; the limit is {}", value.size(), most);
   }
-  Status get(Payload& value, Rule rule) {
+  [[gnu::noinline]] Status get(Payload& value, Rule rule) {
     std::string bytes;
     if (ahead('"')) {
       SDX_ASSIGN(bytes, in_.escaped_string());
@@ -253,7 +259,7 @@ class FieldsParser {
     return ok();
   }
   template <class T>
-  Status get(std::vector<T>& values, Rule rule) {
+  [[gnu::noinline]] Status get(std::vector<T>& values, Rule rule) {
     if (!in_.take_here("[")) return in_.unexpected("\"[\"");
     while (!in_.take_here("]")) {
       if (!values.empty() && !in_.take_here(",")) return in_.unexpected("\",\" or \"]\"");
@@ -262,7 +268,8 @@ class FieldsParser {
     return ok();
   }
   template <class M>
-  requires std::is_base_of_v<Message, M> Status get(M& message, Rule) {
+  requires std::is_base_of_v<Message, M>
+  [[gnu::noinline]] Status get(M& message, Rule) {
     if (!in_.take_here("{")) return in_.unexpected("\"{\"");
     SDX_TRY(in_.descend());
     SDX_TRY(fields(message));
@@ -270,11 +277,11 @@ class FieldsParser {
     return in_.take_here("}") ? ok() : in_.unexpected("\"}\"");
   }
   template <class M>
-  Status get(std::optional<M>& message, Rule rule) {
+  [[gnu::noinline]] Status get(std::optional<M>& message, Rule rule) {
     return get(message.emplace(), rule);
   }
   template <class M>
-  Status get(Box<M>& message, Rule rule) {
+  [[gnu::noinline]] Status get(Box<M>& message, Rule rule) {
     return get(message.emplace(), rule);
   }
 
