@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <string_view>
 
 namespace sdx {
@@ -20,10 +21,22 @@ int64_t floor_quotient(int64_t a, int64_t b) {
   return q - ((a % b != 0) && ((a < 0) != (b < 0)) ? 1 : 0);
 }
 
-// Sizes fit in 48 bits; an expression that overflows 64 has no meaning and answers with wrapped
-// bits, never undefined.
-int64_t mul(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
-int64_t add(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
+// Sizes fit in 48 bits. What overflows 64 stays at the bound, so that it can never pass for a small
+// size: element_count refuses it.
+int64_t mul(int64_t a, int64_t b) {
+  int64_t product;
+  if (!__builtin_mul_overflow(a, b, &product)) return product;
+  return (a < 0) == (b < 0) ? INT64_MAX : INT64_MIN;
+}
+int64_t add(int64_t a, int64_t b) {
+  int64_t sum;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return a > 0 ? INT64_MAX : INT64_MIN;
+}
+
+// A model can ask for expressions that double with every node. Beyond these bounds, which no size
+// of a real model comes near, a size is one that only running tells.
+constexpr size_t kMostTerms = 64, kMostFactors = 16, kLongestText = 2048;
 
 // Names that could be read as an expression stand in backticks: the text of a size can be parsed
 // back (fact/expression.h).
@@ -58,7 +71,15 @@ std::string operand(const std::string& text) {
 
 Dim Dim::symbol(std::string name) { return atom(Kind::symbol, std::move(name), 0, 0); }
 
-bool Dim::is_unknown() const { return poly_ != nullptr && text() == "?"; }
+bool Dim::is_unknown() const {
+  if (poly_ == nullptr) return false;
+  return std::any_of(poly_->begin(), poly_->end(), [](const auto& entry) {
+    return std::any_of(entry.second.atoms.begin(), entry.second.atoms.end(), [](const auto& atom) {
+      return atom->kind == Kind::symbol ? atom->name == "?"
+                                        : atom->a.is_unknown() || atom->b.is_unknown();
+    });
+  });
+}
 
 Dim Dim::atom(Kind kind, std::string name, Dim a, Dim b) {
   std::string text;
@@ -79,6 +100,7 @@ Dim Dim::atom(Kind kind, std::string name, Dim a, Dim b) {
       text = "broadcast(" + a.text() + "," + b.text() + ")";
       break;
   }
+  if (text.size() > kLongestText) return unknown();
   auto node =
       std::make_shared<const Atom>(Atom{kind, std::move(name), std::move(a), std::move(b), text});
   Poly poly;
@@ -97,6 +119,12 @@ Dim Dim::from(Poly poly) {
   std::erase_if(poly, [](const auto& entry) { return entry.second.factor == 0; });
   if (poly.empty()) return 0;
   if (poly.size() == 1 && poly.begin()->first.empty()) return poly.begin()->second.factor;
+  size_t length = 0, factors = 0;
+  for (const auto& [key, term] : poly) {
+    length += key.size();
+    factors = std::max(factors, term.atoms.size());
+  }
+  if (poly.size() > kMostTerms || length > kLongestText || factors > kMostFactors) return unknown();
   Dim dim;
   dim.poly_ = std::make_shared<const Poly>(std::move(poly));
   return dim;
@@ -116,6 +144,7 @@ Dim Dim::operator-(const Dim& other) const { return *this + other * Dim(-1); }
 
 Dim Dim::operator*(const Dim& other) const {
   if (is_const() && other.is_const()) return mul(constant_, other.constant_);
+  if (poly().size() * other.poly().size() > 4 * kMostTerms) return unknown();
   Poly result;
   for (const auto& [ka, ta] : poly()) {
     for (const auto& [kb, tb] : other.poly()) {

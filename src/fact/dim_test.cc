@@ -38,6 +38,25 @@ TEST(Dim, solves_for_one_symbol) {
   EXPECT_EQ((N * H).solve(8), std::nullopt);
 }
 
+TEST(Dim, stays_at_the_bound_instead_of_wrapping) {
+  const Dim huge(int64_t{1} << 62);
+  EXPECT_EQ((huge * Dim(4)).value(), INT64_MAX);
+  EXPECT_EQ((huge + huge).value(), INT64_MAX);
+  EXPECT_EQ((huge * Dim(-4)).value(), INT64_MIN);
+}
+
+TEST(Dim, is_unknown_where_an_expression_would_grow_without_bound) {
+  Dim square = N + H;
+  for (int i = 0; i < 60; ++i) square = square * square + Dim(1);
+  EXPECT_TRUE(square.is_unknown());
+  EXPECT_LT(square.text().size(), 4096u);
+  Dim nested = N;
+  for (int i = 0; i < 200; ++i) nested = max(nested + H, floor_div(nested, Dim(2)));
+  EXPECT_TRUE(nested.is_unknown());
+  EXPECT_LT(nested.text().size(), 8192u);
+  EXPECT_FALSE((N * H + Dim(3)).is_unknown());
+}
+
 TEST(Broadcast, names_the_dimension_that_disagrees) {
   const auto bad = broadcast(Shape{2, 3}, Shape{3, 2});
   ASSERT_FALSE(bad.ok());

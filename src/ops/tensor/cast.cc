@@ -105,11 +105,19 @@ void set_float(const Cast& a, void* to, size_t i, double x) {
   }
 }
 
-// Integers of a byte or more saturate; 2- and 4-bit ones take the low bits of the truncated number.
+// The nearest integer, the even one of two; the rounding mode is the IEEE default in every run.
+double nearest_even(double x) {
+  constexpr double kWhole = 0x1p52;  // from here on there are no fractions
+  if (!(std::fabs(x) < kWhole)) return x;
+  return x < 0 ? (x - kWhole) + kWhole : (x + kWhole) - kWhole;
+}
+
+// Integers of a byte or more are truncated and saturate. 2- and 4-bit ones take the low bits of the
+// nearest integer, as ONNX's notes on these types say.
 void set_integer(DType type, void* to, size_t i, double x) {
   const bool done =
       visit_integers(type, [&]<class T>() { static_cast<T*>(to)[i] = to_integer<T>(x); });
-  if (!done) set_bits(type, to, i, uint64_t(to_integer<int64_t>(x)));
+  if (!done) set_bits(type, to, i, uint64_t(to_integer<int64_t>(nearest_even(x))));
 }
 
 std::string text_of(DType type, const void* from, size_t i) {
@@ -302,6 +310,14 @@ Case between(std::string name, DType to, Tensor x) {
   return {.name = std::move(name), .opset = 13, .attrs = {{"to", int64_t(to)}}, .inputs = {x}};
 }
 
+// Bits of packed elements, from the least significant on.
+Tensor packed(DType type, Dims dims, std::initializer_list<int> values) {
+  Tensor tensor = Tensor::make(type, std::move(dims));
+  size_t i = 0;
+  for (const int value : values) set_bits(type, tensor.raw(), i++, uint64_t(int64_t(value)));
+  return tensor;
+}
+
 std::vector<Case> cases_cast() {
   return {{.name = "opset1_names_the_type",
            .opset = 1,
@@ -314,6 +330,11 @@ std::vector<Case> cases_cast() {
            .attrs = {{"to", int64_t{3}}},
            .inputs = {Tensor::of<int16_t>({2}, {200, -129})},
            .expected = {Tensor::of<int8_t>({2}, {-56, 127})}},
+          {.name = "four_bits_take_the_nearest_integer",
+           .opset = 21,
+           .attrs = {{"to", int64_t(DType::i4)}},
+           .inputs = {Tensor::of<float>({6}, {2.6f, -2.6f, 1.5f, 0.5f, -0.5f, 9.f})},
+           .expected = {packed(DType::i4, {6}, {3, -3, 2, 0, 0, -7})}},
           {.name = "a_large_integer_is_rounded_once",
            .opset = 13,
            .attrs = {{"to", int64_t{1}}},

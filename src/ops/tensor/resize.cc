@@ -150,6 +150,9 @@ Result<Facts> infer(const Resize& a, const Facts& in) {
   Facts out{like(in[0])};
   const bool proportional = w.sizes && a.aspect != Resize::Aspect::stretch;
   const bool known = in[0].is_concrete() && w.sizes && constant_dims(*w.sizes);
+  // What is cut out decides the size; it may be known only when it comes.
+  const bool cut_out_later = a.how.place == Place::crop && a.roi_input != 0 &&
+                             a.roi_input < in.size() && in[a.roi_input].present() && w.roi.empty();
   for (size_t i = 0; i < axes.size(); ++i) {
     Dim& dim = (*out[0].shape)[size_t(axes[i])];
     const Dim before = dim;
@@ -161,7 +164,7 @@ Result<Facts> infer(const Resize& a, const Facts& in) {
               : Dim::unknown();
     } else if (w.sizes) {
       dim = (*w.sizes)[i];
-    } else if (w.scales && !w.by_sizes) {
+    } else if (w.scales && !w.by_sizes && !cut_out_later) {
       float scale = (*w.scales)[i];
       if (!(scale > 0)) return fail("SDX-T0241", "the scale of axis {} is {}", axes[i], scale);
       if (a.how.place == Place::crop && w.roi.size() == 2 * axes.size()) {
