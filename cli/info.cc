@@ -81,8 +81,7 @@ Status info(const Flags& flags) {
     for (const auto& [label, list] :
          {std::pair{"input", &model->graph->input}, {"output", &model->graph->output}}) {
       for (const model::ValueInfo& value : *list) {
-        line(label, value.name + " " +
-                        (value.type ? check::declared_fact(value).text() : "?"));
+        line(label, value.name + " " + (value.type ? check::declared_fact(value).text() : "?"));
       }
     }
   }

@@ -14,7 +14,8 @@ namespace sdx::run {
 
 class Session final : private BodyRunner {
  public:
-  explicit Session(std::shared_ptr<const plan::Compiled> compiled) : compiled_(std::move(compiled)) {}
+  explicit Session(std::shared_ptr<const plan::Compiled> compiled)
+      : compiled_(std::move(compiled)) {}
 
   // `inputs` in the order of the graph's inputs. Results own their memory.
   Result<std::vector<Value>> run(std::span<const Value> inputs, const RunOptions& options = {});
