@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "api/road.h"
-#include "kernel/isa_scope.h"
 
 namespace sdx {
 namespace {
@@ -61,7 +60,6 @@ Result<infer::Inferred> road::infer(const check::Checked& checked, const Compile
 typed::Graph road::type(infer::Inferred inferred) { return std::move(inferred).typed(); }
 
 Result<rewrite::Rewritten> road::rewrite(const typed::Graph& graph, const CompileOptions& options) {
-  const IsaScope isa(options.isa);
   return rewrite::rewritten(graph, {.optimize = options.optimize, .strict = options.strict});
 }
 

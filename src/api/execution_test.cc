@@ -248,17 +248,14 @@ TEST(Trace, shows_every_transition_once_and_in_a_valid_order) {
 }
 
 TEST(Isa, belongs_to_the_compiled_model) {
-  const Isa before = best_isa();
   CompileOptions options;
   options.isa = Isa::portable;
   const auto portable = compiled("lengths", options);
-  EXPECT_EQ(best_isa(), before);
   const std::vector<Value> inputs = {ramp({1, 9, 32})};
   const auto native = run_once("lengths", inputs);
   const auto results = Session(portable).run(inputs);
   ASSERT_TRUE(results);
   expect_equal(*results, native);
-  EXPECT_EQ(best_isa(), before);
 }
 
 TEST(Threads, many_sessions_of_one_model_run_at_once) {

@@ -71,7 +71,7 @@ main (float)" << shape << R"( x) => (float["N",48] z)
 
   std::string model() const { return folder_ / "m.onnxtxt"; }
   std::string weights_file() const { return folder_ / "w.bin"; }
-  std::string packs(Isa isa = best_isa()) const {
+  std::string packs(Isa isa = native_isa()) const {
     return folder_ / fmt::format("m.onnxtxt.{}.sdxpack", isa_name(isa));
   }
 
@@ -191,7 +191,7 @@ TEST_F(PackCacheTest, each_level_and_each_kind_of_rewriting_has_a_file_of_its_ow
     EXPECT_EQ(run(report, options), before);
     EXPECT_EQ(report.read, 2);
   }
-  if (best_isa() == Isa::portable) return;
+  if (native_isa() == Isa::portable) return;
   // Under another level's name it is still not believed.
   fs::rename(packs(), packs(Isa::portable));
   EXPECT_EQ(run(report, portable), before);

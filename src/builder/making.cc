@@ -41,7 +41,7 @@ std::vector<Value> evaluate(sdx::Node use, const std::vector<Value>& inputs, Pla
     return results;
   }
   auto evaluated = sdx::typed::eval(graph.node(uint32_t(before)).use, values,
-                                    {.reference = false, .isa = sdx::best_isa()});
+                                    {.reference = false, .isa = sdx::native_isa()});
   if (!evaluated) refuse(std::move(evaluated).error(), place);
   for (const sdx::Value& value : *evaluated) results.push_back(Bridge::out(value));
   return results;

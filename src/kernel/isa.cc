@@ -1,9 +1,6 @@
 #include "kernel/isa.h"
 
-#include <atomic>
 #include <cstdlib>
-
-#include "kernel/isa_scope.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -32,34 +29,21 @@ Isa detect() {
   return Isa::portable;
 }
 
-Isa initial() {
-  const Isa machine = detect();
-  const char* wish = std::getenv("SARDONYX_ISA");
-  if (wish == nullptr) return machine;
-  for (Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
-    if (isa_name(isa) == wish && isa <= machine) return isa;
-  }
-  return machine;
-}
+}  // namespace
 
-std::atomic<Isa>& chosen() {
-  static std::atomic<Isa> isa{initial()};
+Isa native_isa() {
+  static const Isa isa = [] {
+    const Isa machine = detect();
+    const char* wish = std::getenv("SARDONYX_ISA");
+    for (const Isa level : {Isa::portable, Isa::avx2, Isa::avx512}) {
+      if (wish != nullptr && isa_name(level) == wish && level <= machine) return level;
+    }
+    return machine;
+  }();
   return isa;
 }
 
-// The level of the innermost IsaScope of this thread; -1 outside of one.
-thread_local int scoped = -1;
-
-}  // namespace
-
-IsaScope::IsaScope(Isa isa) : before_(scoped) { scoped = static_cast<int>(isa); }
-IsaScope::~IsaScope() { scoped = before_; }
-
-Isa best_isa() {
-  return scoped >= 0 ? static_cast<Isa>(scoped) : chosen().load(std::memory_order_relaxed);
-}
 bool isa_available(Isa isa) { return isa <= detect(); }
-void force_isa(Isa isa) { chosen() = isa <= detect() ? isa : detect(); }
 
 std::string_view isa_name(Isa isa) {
   return isa == Isa::avx512 ? "avx512" : isa == Isa::avx2 ? "avx2" : "portable";

@@ -12,12 +12,11 @@ namespace sdx {
 
 enum class Isa { portable, avx2, avx512 };
 
-// The best level of this machine, or the lower one that SARDONYX_ISA or force_isa() asks for.
-Isa best_isa();
+// The best level of this machine, or the lower one that SARDONYX_ISA asks for: what is chosen where
+// nobody says otherwise. Kernels are told their level by those who call them and never ask.
+Isa native_isa();
 // False if this machine or this build lacks the level.
 bool isa_available(Isa);
-// Lowers (or restores) what best_isa() answers from now on.
-void force_isa(Isa);
 std::string_view isa_name(Isa);
 
 // SDX_PICK(gemm_f32, isa): the address of gemm_f32 compiled for `isa`.

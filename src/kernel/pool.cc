@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "kernel/cpus.h"
-#include "kernel/isa_scope.h"
 
 namespace sdx {
 namespace {
@@ -76,7 +75,6 @@ struct Crew {
   // The loop of this round.
   Fn fn = nullptr;
   void* body = nullptr;
-  Isa isa = Isa::portable;
   size_t n = 0, chunk = 1;
   std::atomic<size_t> next{0};
   // What a body threw, for the caller; the first if several did.
@@ -131,7 +129,6 @@ struct Crew {
       seen = round();
       if (stop) return;
       if (!enter(seen)) continue;
-      const IsaScope scope(isa);
       work(thread);
       leave();
     }
@@ -179,7 +176,6 @@ void Pool::run(size_t n, size_t grain, Fn fn, void* body) {
   }
   s.fn = fn;
   s.body = body;
-  s.isa = best_isa();
   s.n = n;
   // A few chunks per thread even out cores of unequal speed.
   const size_t even = (n + size_t(s.threads) * 4 - 1) / (size_t(s.threads) * 4);

@@ -10,7 +10,6 @@
 #include <numeric>
 #include <vector>
 
-#include "kernel/isa_scope.h"
 
 namespace sdx {
 
@@ -65,14 +64,6 @@ TEST(Pool, a_forked_child_gets_workers_of_its_own) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(sum(), 1000U);
-}
-
-TEST(Pool, workers_follow_the_callers_instruction_set) {
-  Pool pool(3);
-  const IsaScope scope(Isa::portable);
-  std::atomic<int> others{0};
-  pool.parallel(1000, 1, [&](size_t, size_t, int) { others += best_isa() != Isa::portable; });
-  EXPECT_EQ(others, 0);
 }
 
 TEST(Pool, nested_loops_run_in_place) {

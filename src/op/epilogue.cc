@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "kernel/tile/tile.h"
+#include "kernel/tile/halves.h"
 #include "op/ending.h"
 
 namespace sdx {
@@ -145,8 +145,7 @@ const float* EpilogueCall::operand(size_t k, size_t row, size_t col, size_t n, f
   const size_t at = o.columns ? lead * fused->columns_ + col : lead;
   const View& view = inputs[k];
   if (view.type == DType::f32) return view.data<float>() + at;
-  const auto widen = view.type == DType::f16 ? tile::from_f16 : tile::from_bf16;
-  widen(view.data<uint16_t>() + at, room, o.columns ? n : 1);
+  widening(view.type, isa)(view.data<uint16_t>() + at, room, o.columns ? n : 1);
   return room;
 }
 
@@ -199,8 +198,8 @@ void EpilogueCall::block(void* self, float* c, size_t ldc, size_t row, size_t co
   const FusedProgram& fused = *call.fused;
   const Program& program = *call.program();
   if (const auto unary = program.as_unary()) {
-    return tile::unary_rows(static_cast<UnaryOp>(unary->op), c, c, rows, cols, ldc, unary->p,
-                            unary->q);
+    return SDX_PICK(tile_unary_rows, call.isa)(static_cast<UnaryOp>(unary->op), c, c, rows, cols,
+                                               ldc, unary->p, unary->q);
   }
   row += call.first_row;
   const size_t inputs = call.inputs.size();
@@ -223,7 +222,7 @@ void EpilogueCall::block(void* self, float* c, size_t ldc, size_t row, size_t co
                              : call.operand(k, row + r, col + first, n, tiles + k * Program::kTile);
           stride[k] = is_product || fused.operands_[k].columns ? 1 : 0;
         }
-        program.run(in.data(), stride.data(), at, n, memory);
+        program.run(in.data(), stride.data(), at, n, memory, call.isa);
       }
     }
     return;
@@ -254,7 +253,7 @@ void EpilogueCall::block(void* self, float* c, size_t ldc, size_t row, size_t co
       }
     }
     float* result = tiles + Program::kMostInputs * Program::kTile;
-    program.run(in.data(), stride.data(), result, count * cols, memory);
+    program.run(in.data(), stride.data(), result, count * cols, memory, call.isa);
     for (size_t r = 0; r < count; ++r)
       std::memcpy(c + (first + r) * ldc, result + r * cols, cols * sizeof(float));
   }

@@ -52,6 +52,7 @@ class FusedProgram {
 struct EpilogueCall {
   const FusedProgram* fused;
   std::span<const View> inputs;  // of the program; the product's own is not read
+  Isa isa;
   size_t first_row = 0;          // of the blocks to come, when a product is made in several calls
   bool opened = false;           // open_in() took the instructions that open the program
 

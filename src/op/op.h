@@ -58,8 +58,7 @@ struct Case {
 extern template class std::vector<sdx::Case>;
 namespace sdx {
 
-// One instruction of an element-wise program: the member of tile::Unary or tile::Binary, and its
-// parameters.
+// One instruction of an element-wise program: the UnaryOp or BinaryOp, and its parameters.
 struct Pointwise {
   enum class Kind : uint8_t { unary, binary } kind;
   int code;

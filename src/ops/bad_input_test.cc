@@ -49,7 +49,7 @@ void feed(const Op& op, const Case& test, const std::string& what, Tally& tally)
   const typed::Node& node = graph.nodes().back();
   if (node.kind != typed::Node::Kind::op) return;  // an operator without inputs, folded
   const auto want = typed::eval(node.use, test.inputs);
-  const auto got = typed::eval(node.use, test.inputs, {.reference = false, .isa = best_isa()});
+  const auto got = typed::eval(node.use, test.inputs, {.reference = false, .isa = native_isa()});
   EXPECT_EQ(want.ok(), got.ok()) << who << ": "
                                  << (want.ok() ? got.error().text() : want.error().text());
   if (!want || !got) {

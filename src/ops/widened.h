@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "kernel/tile/tile.h"
+#include "kernel/tile/halves.h"
 #include "ops/common.h"
 
 namespace sdx {
@@ -63,24 +63,24 @@ struct Widened {
       if (call.in[i].value == nullptr || !is_half(call.in[i].type)) continue;
       const Tensor& narrow = *call.in[i].value;
       Tensor wide = Tensor::make(DType::f32, narrow.dims());
-      const auto from = narrow.type() == DType::f16 ? tile::from_f16 : tile::from_bf16;
-      from(narrow.data<uint16_t>(), wide.data<float>(), narrow.count());
+      const auto convert = widening(narrow.type(), call.isa);
+      convert(narrow.data<uint16_t>(), wide.data<float>(), narrow.count());
       in[i].value = std::make_shared<const Tensor>(std::move(wide));
     }
     return kFloat.pack(a, Call{in, out, call.isa, call.threads}, pool);
   }
 
   static constexpr size_t kPiece = 8192;  // elements that a thread converts at a time
-  static void widen(const View& narrow, float* to, Pool& pool) {
+  static void widen(const View& narrow, float* to, Pool& pool, Isa isa) {
     const auto* from = narrow.data<uint16_t>();
-    const auto convert = narrow.type == DType::f16 ? tile::from_f16 : tile::from_bf16;
+    const auto convert = widening(narrow.type, isa);
     pool.parallel(narrow.count, kPiece, [&](size_t begin, size_t end, int) {
       convert(from + begin, to + begin, end - begin);
     });
   }
-  static void round(const float* from, const View& narrow, Pool& pool) {
+  static void round(const float* from, const View& narrow, Pool& pool, Isa isa) {
     auto* to = narrow.data<uint16_t>();
-    const auto convert = narrow.type == DType::f16 ? tile::to_f16 : tile::to_bf16;
+    const auto convert = narrowing(narrow.type, isa);
     pool.parallel(narrow.count, kPiece, [&](size_t begin, size_t end, int) {
       convert(from + begin, to + begin, end - begin);
     });
@@ -109,7 +109,7 @@ struct Widened {
     for (size_t i = 0; i < args.ins.size(); ++i) {
       ins[i] = place(args.ins[i], !packs(i));
       if (is_half(args.ins[i].type) && !packs(i))
-        widen(args.ins[i], ins[i].template data<float>(), *args.pool);
+        widen(args.ins[i], ins[i].template data<float>(), *args.pool, args.isa);
     }
     for (size_t i = 0; i < args.outs.size(); ++i) outs[i] = place(args.outs[i], true);
     Args wide = args;
@@ -119,7 +119,7 @@ struct Widened {
     SDX_TRY(kFloat.run(a, wide));
     for (size_t i = 0; i < args.outs.size(); ++i) {
       if (is_half(args.outs[i].type))
-        round(outs[i].template data<float>(), args.outs[i], *args.pool);
+        round(outs[i].template data<float>(), args.outs[i], *args.pool, args.isa);
     }
     return ok();
   }

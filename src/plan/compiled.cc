@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "fact/assume.h"
-#include "kernel/isa_scope.h"
 
 namespace sdx::plan {
 namespace {
@@ -76,7 +75,6 @@ Result<std::shared_ptr<const Compiled>> Compiled::make(rewrite::Rewritten rewrit
                                                        const Settings& settings,
                                                        std::shared_ptr<Pool> pool,
                                                        std::shared_ptr<Packs> packs) {
-  const IsaScope isa(settings.plan.isa);
   std::shared_ptr<Compiled> compiled(
       new Compiled(std::move(rewritten), settings, std::move(pool), std::move(packs)));
   SDX_TRY(compiled->prepare());
@@ -157,7 +155,6 @@ Result<std::shared_ptr<const Planned>> Compiled::planned_under(const Bindings& b
       return plans_.front().second;
     }
   }
-  const IsaScope isa(settings_.plan.isa);
   SDX_ASSIGN(typed::Graph graph, specialize(rewritten_, bindings));
   return keep(bindings, std::move(graph));
 }

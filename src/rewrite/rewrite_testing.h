@@ -23,8 +23,8 @@ inline void expect_same_answers(const typed::Graph& before, const typed::Graph& 
                                 const std::vector<Value>& inputs) {
   EXPECT_TRUE(after.verify().ok());
   for (const bool reference : {true, false}) {
-    const auto a = typed::eval(before, inputs, {.reference = reference, .isa = best_isa()});
-    const auto b = typed::eval(after, inputs, {.reference = reference, .isa = best_isa()});
+    const auto a = typed::eval(before, inputs, {.reference = reference, .isa = native_isa()});
+    const auto b = typed::eval(after, inputs, {.reference = reference, .isa = native_isa()});
     ASSERT_TRUE(a.ok() && b.ok());
     for (size_t i = 0; i < a->size(); ++i) EXPECT_TRUE(equal((*a)[i], (*b)[i])) << "output " << i;
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "kernel/isa_scope.h"
 #include "typed/eval.h"
 
 namespace sdx::run {
@@ -270,7 +269,6 @@ Status Session::run_late(const Step& step, std::span<const Value> inputs,
 Status Session::execute(std::span<const Value> inputs, std::span<Tensor> outputs,
                         const RunOptions& options) {
   const plan::Plan& plan = planned_->plan;
-  const IsaScope isa(plan.options.isa);
   const bool limited = options.limited();
   if (limited) SDX_TRY(options.check());  // a subgraph may have no steps
   if (options.observer != nullptr) options.observer->start(plan);

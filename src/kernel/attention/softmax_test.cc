@@ -1,4 +1,5 @@
 #include "kernel/attention/softmax.h"
+#include "kernel/isa_testing.h"
 
 #include <gtest/gtest.h>
 
@@ -48,8 +49,7 @@ TEST(SoftmaxRows, has_the_bits_of_the_sum_the_softmax_and_the_guard) {
         portable::softmax_row(false, row, row, n);
         for (size_t j = 0; j < n; ++j) row[j] = row[j] != row[j] ? 0.5f : row[j];
       }
-      for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
-        if (!isa_available(isa)) continue;
+      for (const Isa isa : available_isas()) {
         std::vector<float> y = x;
         SoftmaxRows s{.x = y.data(), .ld = ld, .rows = rows, .n = n, .nan = 0.5f};
         if (masked != 0) s.mask = mask.data();

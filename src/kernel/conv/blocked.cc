@@ -65,7 +65,7 @@ size_t tap_floats(const ConvShape& s) {
   return (taps_of(s) * sizeof(size_t) / sizeof(float) + 15) / 16 * 16;
 }
 
-void run_depthwise(const BlockedConvArgs& g, Isa isa, Pool& pool) {
+void run_depthwise(const BlockedConvArgs& g, Pool& pool, Isa isa) {
   const ConvShape& s = g.shape;
   const size_t blocks = blocks_of(s), taps = taps_of(s), rows = s.out[1];
   const size_t in_plane = s.in[1] * s.in[2] * kBlockLanes;
@@ -136,10 +136,9 @@ size_t conv_blocked_scratch_bytes(const ConvShape& s, bool plain) {
   return (tap_floats(s) + padded_form(s, plain).floats()) * sizeof(float);
 }
 
-void conv_blocked(const BlockedConvArgs& g, Pool& pool) {
+void conv_blocked(const BlockedConvArgs& g, Pool& pool, Isa isa) {
   const ConvShape& s = g.shape;
-  const Isa isa = best_isa();
-  if (is_depthwise(s)) return run_depthwise(g, isa, pool);
+  if (is_depthwise(s)) return run_depthwise(g, pool, isa);
 
   const Padded p = padded_form(s, g.plain);
   const size_t in_plane = s.in[1] * s.in[2] * p.lanes, plane = p.rows * p.width * p.lanes;
@@ -349,9 +348,8 @@ size_t conv_blocked_pair_scratch_bytes(const ConvShape& second, int threads) {
   return size_t(threads) * strip_of(second).floats * sizeof(float);
 }
 
-void conv_blocked_pair(const BlockedPairArgs& g, Pool& pool) {
+void conv_blocked_pair(const BlockedPairArgs& g, Pool& pool, Isa isa) {
   const ConvShape& s = g.second;
-  const Isa isa = best_isa();
   const size_t panels = (blocks_of(s) + kPairBlocks - 1) / kPairBlocks, rows = s.out[1];
   // Parts make some rows of the wire twice, so as few as keep all threads busy alike.
   const auto threads = size_t(pool.threads());
@@ -372,8 +370,8 @@ void conv_blocked_pair(const BlockedPairArgs& g, Pool& pool) {
 }
 
 void to_channel_blocks(const float* planes, size_t channels, size_t pixels, float* blocks,
-                       Pool& pool) {
-  const auto run = SDX_PICK(to_blocks, best_isa());
+                       Pool& pool, Isa isa) {
+  const auto run = SDX_PICK(to_blocks, isa);
   pool.parallel(channel_blocks(channels), 1, [&](size_t begin, size_t end, int) {
     for (size_t b = begin; b < end; ++b) {
       const size_t first = b * kBlockLanes;
@@ -384,8 +382,8 @@ void to_channel_blocks(const float* planes, size_t channels, size_t pixels, floa
 }
 
 void from_channel_blocks(const float* blocks, size_t channels, size_t pixels, float* planes,
-                         Pool& pool) {
-  const auto run = SDX_PICK(from_blocks, best_isa());
+                         Pool& pool, Isa isa) {
+  const auto run = SDX_PICK(from_blocks, isa);
   pool.parallel(channel_blocks(channels), 1, [&](size_t begin, size_t end, int) {
     for (size_t b = begin; b < end; ++b) {
       const size_t first = b * kBlockLanes;

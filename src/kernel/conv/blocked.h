@@ -35,7 +35,7 @@ struct BlockedConvArgs {
 // wide and no dilation along the width. `plain`: one group of fewer than 16 channels.
 bool conv_blocked_fits(const ConvShape&, bool plain);
 
-void conv_blocked(const BlockedConvArgs&, Pool&);
+void conv_blocked(const BlockedConvArgs&, Pool&, Isa);
 size_t conv_blocked_scratch_bytes(const ConvShape&, bool plain);
 
 // A convolution of 1 x 1 and the depthwise one that reads it, a few rows and channels at a time:
@@ -56,14 +56,16 @@ struct BlockedPairArgs {
 };
 bool conv_blocked_pair_fits(const ConvShape& first, const ConvShape& second);
 size_t conv_blocked_pair_scratch_bytes(const ConvShape& second, int threads);
-void conv_blocked_pair(const BlockedPairArgs&, Pool&);
+void conv_blocked_pair(const BlockedPairArgs&, Pool&, Isa);
 
 // w is [out_channels][in_channels / groups][kernel...], bias [out_channels] or null.
 size_t conv_blocked_packed_size(const ConvShape&);
 void conv_blocked_pack(const ConvShape&, const float* w, const float* bias, float* packed, Pool&);
 
 // One image of `channels` planes into blocks, with zeros behind the last channel, and back.
-void to_channel_blocks(const float* planes, size_t channels, size_t pixels, float* blocks, Pool&);
-void from_channel_blocks(const float* blocks, size_t channels, size_t pixels, float* planes, Pool&);
+void to_channel_blocks(const float* planes, size_t channels, size_t pixels, float* blocks, Pool&,
+                       Isa);
+void from_channel_blocks(const float* blocks, size_t channels, size_t pixels, float* planes, Pool&,
+                         Isa);
 
 }  // namespace sdx

@@ -9,31 +9,31 @@
 
 #include "kernel/conv/conv_testing.h"
 #include "kernel/conv/reference.h"
-#include "kernel/isa.h"
+#include "kernel/isa_testing.h"
 
 namespace sdx {
 namespace {
 
 std::vector<float> to_blocks(const std::vector<float>& planes, size_t batch, size_t channels,
-                             size_t pixels) {
+                             size_t pixels, Isa isa) {
   const size_t image = channel_blocks(channels) * kBlockLanes * pixels;
   std::vector<float> blocks(batch * image, 7.f);
   Pool pool(1);
   for (size_t n = 0; n < batch; ++n) {
     to_channel_blocks(planes.data() + n * channels * pixels, channels, pixels,
-                      blocks.data() + n * image, pool);
+                      blocks.data() + n * image, pool, isa);
   }
   return blocks;
 }
 
 std::vector<float> from_blocks(const std::vector<float>& blocks, size_t batch, size_t channels,
-                               size_t pixels) {
+                               size_t pixels, Isa isa) {
   const size_t image = channel_blocks(channels) * kBlockLanes * pixels;
   std::vector<float> planes(batch * channels * pixels, 7.f);
   Pool pool(2);
   for (size_t n = 0; n < batch; ++n) {
     from_channel_blocks(blocks.data() + n * image, channels, pixels,
-                        planes.data() + n * channels * pixels, pool);
+                        planes.data() + n * channels * pixels, pool, isa);
   }
   return planes;
 }
@@ -69,11 +69,9 @@ void expect_reference_bits(const ConvShape& s, unsigned seed, bool plain = false
       if (end == 2 && want[i] == want[i]) want[i] = want[i] > 0 ? std::min(want[i], 6.f) : 0.f;
       if (end == 3) want[i] += want[i];
     }
-    const auto blocked_x = plain ? x : to_blocks(x, s.batch, s.in_channels, in_pixels);
-    const auto blocked_other = to_blocks(other, s.batch, s.out_channels, pixels);
-    for (Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
-      if (!isa_available(isa)) continue;
-      force_isa(isa);
+    for (const Isa isa : available_isas()) {
+      const auto blocked_x = plain ? x : to_blocks(x, s.batch, s.in_channels, in_pixels, isa);
+      const auto blocked_other = to_blocks(other, s.batch, s.out_channels, pixels, isa);
       for (int threads : {1, 2, 3}) {
         Pool pool(threads);
         std::vector<float> packed(conv_blocked_packed_size(s), 7.f);
@@ -90,13 +88,12 @@ void expect_reference_bits(const ConvShape& s, unsigned seed, bool plain = false
         g.scratch = scratch.data();
         if (end == 2) g.ending = {blocked_other.data(), true, 0.f, 6.f};
         if (end == 3) g.epilogue.fn = double_block;
-        conv_blocked(g, pool);
-        EXPECT_TRUE(same_bits(want, from_blocks(got, s.batch, s.out_channels, pixels)))
+        conv_blocked(g, pool, isa);
+        EXPECT_TRUE(same_bits(want, from_blocks(got, s.batch, s.out_channels, pixels, isa)))
             << isa_name(isa) << ", " << threads << " threads, end " << end;
       }
     }
   }
-  force_isa(Isa::avx512);
 }
 
 }  // namespace

@@ -29,8 +29,8 @@ Layout layout(const ConvShape& s, const Staged& staged) {
   return {planes, kPanelFloats + 2 * kDepth};
 }
 
-void run_depthwise(const ConvArgs& g, const ConvShape& s, const Staged& staged, Isa isa,
-                   Pool& pool) {
+void run_depthwise(const ConvArgs& g, const ConvShape& s, const Staged& staged, Pool& pool,
+                   Isa isa) {
   const Layout l = layout(s, staged);
   const size_t multiplier = s.out_channels / s.groups, taps = taps_of(s), pixels = pixels_of(s);
   const size_t in_pixels = s.in[0] * s.in[1] * s.in[2];
@@ -133,13 +133,12 @@ size_t conv_scratch_bytes(const ConvShape& given, int threads) {
   return (l.staged + size_t(threads) * l.per_thread) * sizeof(float);
 }
 
-void conv(const ConvArgs& g, Pool& pool) {
+void conv(const ConvArgs& g, Pool& pool, Isa isa) {
   const ConvShape s = flattened(g.shape);
   const size_t pixels = pixels_of(s);
   if (s.batch == 0 || s.out_channels == 0 || pixels == 0) return;
-  const Isa isa = best_isa();
   const Staged staged = staged_form(s, !is_depthwise(s));
-  if (is_depthwise(s)) return run_depthwise(g, s, staged, isa, pool);
+  if (is_depthwise(s)) return run_depthwise(g, s, staged, pool, isa);
 
   const Layout l = layout(s, staged);
   const size_t in_pixels = s.in[0] * s.in[1] * s.in[2];

@@ -10,6 +10,7 @@
 #include <cstddef>
 
 #include "kernel/gemm/finish.h"
+#include "kernel/isa.h"
 #include "kernel/pool.h"
 
 namespace sdx {
@@ -39,7 +40,7 @@ struct ConvArgs {
   void* scratch = nullptr;  // conv_scratch_bytes(), aligned to 64
 };
 
-void conv(const ConvArgs&, Pool&);
+void conv(const ConvArgs&, Pool&, Isa);
 size_t conv_scratch_bytes(const ConvShape&, int threads);
 
 // w is [out_channels][in_channels / groups][kernel...]; the packed form has as many elements, at

@@ -37,7 +37,7 @@ void conv_layer(benchmark::State& state) {
   Pool pool(1);
   conv_pack_weights(s, w.data(), packed.data(), pool);
   const ConvArgs g{s, x.data(), packed.data(), nullptr, y.data(), {}, scratch.data()};
-  for (auto _ : state) conv(g, pool);
+  for (auto _ : state) conv(g, pool, native_isa());
   report_flops(state, 2.0 * double(w.size()) * double(pixels));
 }
 BENCHMARK(conv_layer)
@@ -73,7 +73,7 @@ void conv_blocked_layer(benchmark::State& state) {
   g.shape = s, g.plain = plain, g.x = x.data(), g.weights = packed.data(), g.y = y.data();
   g.scratch = scratch.data();
   g.ending = {nullptr, true, 0.f, 6.f};
-  for (auto _ : state) conv_blocked(g, pool);
+  for (auto _ : state) conv_blocked(g, pool, native_isa());
   report_flops(state, 2.0 * double(w.size()) * double(pixels));
 }
 BENCHMARK(conv_blocked_layer)
@@ -109,12 +109,12 @@ void conv_int8_layer(benchmark::State& state) {
   std::vector<int32_t> packed(conv_int8_packed_size(s)), y(s.out_channels * pixels);
   std::vector<int32_t> scratch(conv_int8_scratch_bytes(s, 1) / 4);
   Pool pool(1);
-  conv_int8_pack_weights(s, w.data(), true, packed.data(), pool);
+  conv_int8_pack_weights(s, w.data(), true, packed.data(), pool, native_isa());
   ConvInt8Args g;
   g.shape = s;
   g.x = x.data(), g.x_zero = 7, g.weights = packed.data(), g.w_signed = true, g.y = y.data(),
   g.scratch = scratch.data();
-  for (auto _ : state) conv_int8(g, pool);
+  for (auto _ : state) conv_int8(g, pool, native_isa());
   state.counters["GOP/s"] =
       benchmark::Counter(2e-9 * double(w.size()) * double(pixels) * double(state.iterations()),
                          benchmark::Counter::kIsRate);

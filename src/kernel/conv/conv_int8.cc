@@ -51,13 +51,12 @@ Staged staged_bytes(const ConvShape& s) {
       s, conv_depth(s) == s.in_channels / s.groups && s.out[0] * s.out[1] == 1 && !is_depthwise(s));
 }
 
-void run_depthwise(const ConvInt8Args& g, Pool& pool) {
+void run_depthwise(const ConvInt8Args& g, Pool& pool, Isa isa) {
   const ConvShape& s = g.shape;
   const Staged staged = staged_form(s, false);
   const Layout l = layout(s, staged);
   const size_t pixels = s.out[0] * s.out[1] * s.out[2], in_pixels = s.in[0] * s.in[1] * s.in[2];
   const size_t multiplier = s.out_channels / s.groups;
-  const Isa isa = best_isa();
   pool.parallel(s.batch * s.in_channels, 1, [&](size_t begin, size_t end, int thread) {
     uint8_t* plane = static_cast<uint8_t*>(g.scratch) + size_t(thread) * l.per_thread;
     auto* sums = reinterpret_cast<int32_t*>(plane + l.staged);
@@ -90,7 +89,7 @@ size_t conv_int8_packed_size(const ConvShape& s) {
 }
 
 void conv_int8_pack_weights(const ConvShape& s, const void* w, bool w_signed, int32_t* packed,
-                            Pool& pool) {
+                            Pool& pool, Isa isa) {
   if (is_depthwise(s)) {
     for (size_t i = 0; i < conv_int8_packed_size(s); ++i) {
       packed[i] = w_signed ? static_cast<const int8_t*>(w)[i] : static_cast<const uint8_t*>(w)[i];
@@ -99,7 +98,7 @@ void conv_int8_pack_weights(const ConvShape& s, const void* w, bool w_signed, in
   }
   const size_t group_rows = s.out_channels / s.groups, blocks = row_blocks(group_rows),
                depth = conv_depth(s);
-  const auto pack = SDX_PICK(int8_pack_rows, best_isa());
+  const auto pack = SDX_PICK(int8_pack_rows, isa);
   pool.parallel(s.groups * blocks, 1, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i) {
       const size_t first = row_block_begin(group_rows, blocks, i % blocks);
@@ -117,12 +116,11 @@ size_t conv_int8_scratch_bytes(const ConvShape& given, int threads) {
   return l.staged + size_t(threads) * l.per_thread;
 }
 
-void conv_int8(const ConvInt8Args& g, Pool& pool) {
+void conv_int8(const ConvInt8Args& g, Pool& pool, Isa isa) {
   const ConvShape s = flattened(g.shape);
   const size_t pixels = s.out[0] * s.out[1] * s.out[2], in_pixels = s.in[0] * s.in[1] * s.in[2];
   if (s.batch == 0 || s.out_channels == 0 || pixels == 0) return;
-  if (is_depthwise(s)) return run_depthwise(g, pool);
-  const Isa isa = best_isa();
+  if (is_depthwise(s)) return run_depthwise(g, pool, isa);
   const Staged staged = staged_bytes(s);
   const Layout l = layout(s, staged);
   const size_t group_rows = s.out_channels / s.groups, blocks = row_blocks(group_rows),

@@ -31,11 +31,12 @@ struct ConvInt8Args {
   void* scratch = nullptr;  // conv_int8_scratch_bytes(), aligned to 64
 };
 
-void conv_int8(const ConvInt8Args&, Pool&);
+void conv_int8(const ConvInt8Args&, Pool&, Isa);
 size_t conv_int8_scratch_bytes(const ConvShape&, int threads);
 
 // In elements of int32_t; w is [out_channels][in_channels / groups][kernel...].
 size_t conv_int8_packed_size(const ConvShape&);
-void conv_int8_pack_weights(const ConvShape&, const void* w, bool w_signed, int32_t* packed, Pool&);
+void conv_int8_pack_weights(const ConvShape&, const void* w, bool w_signed, int32_t* packed, Pool&,
+                            Isa);
 
 }  // namespace sdx

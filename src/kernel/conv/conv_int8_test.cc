@@ -9,7 +9,7 @@
 
 #include "kernel/conv/conv_testing.h"
 #include "kernel/conv/reference.h"
-#include "kernel/isa.h"
+#include "kernel/isa_testing.h"
 
 namespace sdx {
 namespace {
@@ -58,12 +58,10 @@ void expect_exact(const ConvShape& s, bool x_signed, bool w_signed, size_t w_ste
   }
 
   std::vector<int32_t> packed(conv_int8_packed_size(s)), got(want.size());
-  for (Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
-    if (!isa_available(isa)) continue;
-    force_isa(isa);
+  for (const Isa isa : available_isas()) {
     for (int threads : {1, 2, 3}) {
       Pool pool(threads);
-      conv_int8_pack_weights(s, w.data(), w_signed, packed.data(), pool);
+      conv_int8_pack_weights(s, w.data(), w_signed, packed.data(), pool, isa);
       std::vector<uint8_t> scratch(conv_int8_scratch_bytes(s, threads) + 64);
       ConvInt8Args g;
       g.shape = s;
@@ -74,16 +72,15 @@ void expect_exact(const ConvShape& s, bool x_signed, bool w_signed, size_t w_ste
       g.scratch =
           reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(scratch.data()) + 63) / 64 * 64);
       std::fill(got.begin(), got.end(), 7);
-      conv_int8(g, pool);
+      conv_int8(g, pool, isa);
       EXPECT_EQ(want, got) << isa_name(isa) << ", " << threads << " threads";
       g.y = nullptr;
       g.requantize = {ratio.data(), bias.data(), -3, x_signed, got_bytes.data()};
       std::fill(got_bytes.begin(), got_bytes.end(), 7);
-      conv_int8(g, pool);
+      conv_int8(g, pool, isa);
       EXPECT_EQ(want_bytes, got_bytes) << isa_name(isa) << ", " << threads << " threads";
     }
   }
-  force_isa(Isa::avx512);
 }
 
 }  // namespace

@@ -87,11 +87,11 @@ size_t conv_last_packed_bytes(const ConvLastShape& s) {
 }
 
 void conv_last_pack(const ConvLastShape& s, const void* w, bool w_signed, void* packed,
-                    Pool& pool) {
+                    Pool& pool, Isa isa) {
   auto* sums = static_cast<int32_t*>(packed);
   auto* panels = static_cast<int8_t*>(packed) + sums_bytes(s);
   const auto* bytes = static_cast<const uint8_t*>(w);
-  const auto pack = SDX_PICK(conv_last_pack_panel, best_isa());
+  const auto pack = SDX_PICK(conv_last_pack_panel, isa);
   pool.parallel(panels_of(s), 1, [&](size_t begin, size_t end, int) {
     for (size_t panel = begin; panel < end; ++panel) {
       const size_t first = panel * kLastPanel;
@@ -120,9 +120,8 @@ size_t conv_last_scratch_bytes(const ConvLastShape& s) {
   return aligned(channels * (sizeof(int32_t) + sizeof(float))) + staged_bytes(s);
 }
 
-void conv_last(const ConvLastArgs& c, Pool& pool) {
+void conv_last(const ConvLastArgs& c, Pool& pool, Isa isa) {
   const ConvLastShape& s = c.shape;
-  const Isa isa = best_isa();
   const size_t panels = panels_of(s), channels = panels * kLastPanel;
   auto* add = static_cast<int32_t*>(c.scratch);
   auto* ratio = reinterpret_cast<float*>(add + channels);

@@ -40,12 +40,12 @@ struct ConvLastArgs {
   void* scratch = nullptr;  // conv_last_scratch_bytes(), aligned to 64
 };
 
-void conv_last(const ConvLastArgs&, Pool&);
+void conv_last(const ConvLastArgs&, Pool&, Isa);
 size_t conv_last_scratch_bytes(const ConvLastShape&);
 
 // w is [out_channels][channels][kernel...]; unsigned weights with zero point 128 count as signed.
 size_t conv_last_packed_bytes(const ConvLastShape&);
-void conv_last_pack(const ConvLastShape&, const void* w, bool w_signed, void* packed, Pool&);
+void conv_last_pack(const ConvLastShape&, const void* w, bool w_signed, void* packed, Pool&, Isa);
 
 // Weights lie in panels of this many output channels.
 inline constexpr size_t kLastPanel = 64;

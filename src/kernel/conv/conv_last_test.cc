@@ -109,7 +109,6 @@ std::vector<uint8_t> expected(const Problem& p) {
 }
 
 void expect_exact(Isa isa, Int8Unit unit) {
-  force_isa(isa);
   force_int8_unit(unit);
   ASSERT_EQ(int8_unit(isa), unit);
   std::mt19937 random(7);
@@ -124,7 +123,7 @@ void expect_exact(Isa isa, Int8Unit unit) {
       c.x_zero = p.x_zero;
       std::vector<uint8_t> packed(conv_last_packed_bytes(c.shape)),
           scratch(conv_last_scratch_bytes(c.shape)), y(want.size());
-      conv_last_pack(c.shape, p.w.data(), true, packed.data(), pool);
+      conv_last_pack(c.shape, p.w.data(), true, packed.data(), pool, isa);
       c.weights = packed.data();
       c.bias = p.bias.data();
       c.ratio = p.ratio.data();
@@ -136,11 +135,10 @@ void expect_exact(Isa isa, Int8Unit unit) {
       }
       c.y = y.data();
       c.scratch = scratch.data();
-      conv_last(c, pool);
+      conv_last(c, pool, isa);
       ASSERT_EQ(y, want) << isa_name(isa) << ", " << int8_unit_name(unit) << ", round " << round;
     }
   }
-  force_isa(Isa::avx512);
   force_int8_unit(Int8Unit::amx);
 }
 

@@ -9,7 +9,7 @@
 
 #include "kernel/conv/conv_testing.h"
 #include "kernel/conv/reference.h"
-#include "kernel/isa.h"
+#include "kernel/isa_testing.h"
 
 namespace sdx {
 namespace {
@@ -33,9 +33,7 @@ void expect_reference_bits(const ConvShape& s, unsigned seed, bool specials) {
     if (with_bias) {
       for (float& y : want) y += y;
     }
-    for (Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
-      if (!isa_available(isa)) continue;
-      force_isa(isa);
+    for (const Isa isa : available_isas()) {
       for (int threads : {1, 2, 3}) {
         Pool pool(threads);
         conv_pack_weights(s, w.data(), packed.data(), pool);
@@ -44,13 +42,12 @@ void expect_reference_bits(const ConvShape& s, unsigned seed, bool specials) {
         ConvArgs g{s,          x.data(), packed.data(), with_bias ? bias.data() : nullptr,
                    got.data(), {},       scratch.data()};
         if (with_bias) g.epilogue.fn = double_block;
-        conv(g, pool);
+        conv(g, pool, isa);
         EXPECT_TRUE(same_bits(want, got))
             << isa_name(isa) << ", " << threads << " threads, bias " << with_bias;
       }
     }
   }
-  force_isa(Isa::avx512);
 }
 
 }  // namespace
@@ -113,7 +110,7 @@ TEST(Conv, padding_is_a_zero_that_takes_part) {
   Pool pool(1);
   conv_pack_weights(s, w.data(), packed.data(), pool);
   std::vector<float> scratch(conv_scratch_bytes(s, 1) / sizeof(float));
-  conv({s, x.data(), packed.data(), nullptr, y.data(), {}, scratch.data()}, pool);
+  conv({s, x.data(), packed.data(), nullptr, y.data(), {}, scratch.data()}, pool, native_isa());
   EXPECT_TRUE(std::isnan(y[0]));
   EXPECT_EQ(y[1], inf);
   EXPECT_EQ(y[3], inf);

@@ -38,13 +38,13 @@ void conv_transpose_pack_weights(const ConvShape& s, const float* w, float* pack
   });
 }
 
-void conv_transpose(const ConvArgs& g, Pool& pool) {
+void conv_transpose(const ConvArgs& g, Pool& pool, Isa isa) {
   const ConvShape& s = g.shape;
   const size_t out_group = s.out_channels / s.groups, blocks = channel_blocks(s);
   const size_t in_pixels = s.in[0] * s.in[1] * s.in[2], pixels = s.out[0] * s.out[1] * s.out[2];
   const size_t rows = s.out[0] * s.out[1];
   if (pixels == 0) return;
-  const auto run = SDX_PICK(conv_transpose_row, best_isa());
+  const auto run = SDX_PICK(conv_transpose_row, isa);
   pool.parallel(s.batch * s.groups * blocks * rows, 1, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i) {
       const size_t row = i % rows, block = i / rows % blocks, group = i / rows / blocks % s.groups;

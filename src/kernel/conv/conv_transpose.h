@@ -13,7 +13,7 @@ namespace sdx {
 
 // `weights` is what conv_transpose_pack_weights wrote; no scratch is needed. The epilogue gets rows
 // of outputs.
-void conv_transpose(const ConvArgs&, Pool&);
+void conv_transpose(const ConvArgs&, Pool&, Isa);
 
 // w is [in_channels][out_channels / groups][kernel...].
 size_t conv_transpose_packed_size(const ConvShape&);

@@ -8,7 +8,7 @@
 
 #include "kernel/conv/conv_testing.h"
 #include "kernel/conv/reference.h"
-#include "kernel/isa.h"
+#include "kernel/isa_testing.h"
 
 namespace sdx {
 namespace {
@@ -23,19 +23,16 @@ void expect_reference_bits(const ConvShape& s, unsigned seed, bool specials) {
   std::vector<float> packed(conv_transpose_packed_size(s));
   for (const float* b : {static_cast<const float*>(nullptr), bias.data()}) {
     reference::conv_transpose(s, x.data(), w.data(), b, want.data());
-    for (Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
-      if (!isa_available(isa)) continue;
-      force_isa(isa);
+    for (const Isa isa : available_isas()) {
       for (int threads : {1, 2, 3}) {
         Pool pool(threads);
         conv_transpose_pack_weights(s, w.data(), packed.data(), pool);
         std::fill(got.begin(), got.end(), 7.f);
-        conv_transpose({s, x.data(), packed.data(), b, got.data(), {}, nullptr}, pool);
+        conv_transpose({s, x.data(), packed.data(), b, got.data(), {}, nullptr}, pool, isa);
         EXPECT_TRUE(same_bits(want, got)) << isa_name(isa) << ", " << threads << " threads";
       }
     }
   }
-  force_isa(Isa::avx512);
 }
 
 }  // namespace
@@ -69,7 +66,7 @@ TEST(ConvTranspose, outputs_without_inputs_are_the_bias) {
   std::vector<float> packed(conv_transpose_packed_size(s)), y(6);
   Pool pool(1);
   conv_transpose_pack_weights(s, w, packed.data(), pool);
-  conv_transpose({s, x, packed.data(), bias, y.data(), {}, nullptr}, pool);
+  conv_transpose({s, x, packed.data(), bias, y.data(), {}, nullptr}, pool, native_isa());
   EXPECT_EQ(y, (std::vector<float>{20.5f, 0.5f, 0.5f, 30.5f, 0.5f, 0.5f}));
 }
 

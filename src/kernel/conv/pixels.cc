@@ -109,7 +109,7 @@ struct Later {
 };
 
 // The sums of one part after the other: each goes on where the one before ended.
-void add_parts(const PixelConvArgs& g, const GemmArgs& block, size_t first) {
+void add_parts(const PixelConvArgs& g, const GemmArgs& block, size_t first, Isa isa) {
   GemmArgs p = block;
   p.b_packed = g.weights;
   p.resume = false;
@@ -121,13 +121,13 @@ void add_parts(const PixelConvArgs& g, const GemmArgs& block, size_t first) {
     p.raw = !last;
     p.finish = last ? block.finish : Finish{};
     p.epilogue = last ? block.epilogue : Epilogue{};
-    gemm_here(p);
+    gemm_here(p, isa);
     p.b_packed += gemm_packed_b_size(part.channels, p.n);
     p.resume = true;
   }
 }
 
-void run_dense(const PixelConvArgs& g, Pool& pool) {
+void run_dense(const PixelConvArgs& g, Pool& pool, Isa isa) {
   const ConvShape& s = g.shape;
   GemmArgs p = product(s);
   p.b_packed = g.weights;
@@ -138,7 +138,7 @@ void run_dense(const PixelConvArgs& g, Pool& pool) {
     p.c = g.y;
     p.epilogue = g.epilogue;
     p.scratch = g.scratch;
-    return gemm(p, pool);
+    return gemm(p, pool, isa);
   }
   const Cut cut = cut_of(s, pool.threads());
   const size_t outputs = p.m;
@@ -155,18 +155,18 @@ void run_dense(const PixelConvArgs& g, Pool& pool) {
       block.m = std::min(cut.rows, outputs - later.row);
       block.c = g.y + later.row * s.out_channels;
       if (is_pointwise(s)) {
-        add_parts(g, block, later.row);
+        add_parts(g, block, later.row, isa);
         continue;
       }
       for (size_t r = 0; r < block.m; ++r) gather(g, later.row + r, inputs + r * cut.ld);
-      gemm_here(block);
+      gemm_here(block, isa);
     }
   });
 }
 
-void run_depthwise(const PixelConvArgs& g, Pool& pool) {
+void run_depthwise(const PixelConvArgs& g, Pool& pool, Isa isa) {
   const ConvShape& s = g.shape;
-  const auto run = SDX_PICK(conv_pixels_depthwise, best_isa());
+  const auto run = SDX_PICK(conv_pixels_depthwise, isa);
   const size_t row = s.out[2] * s.out_channels;
   // Rows that an epilogue passes over while they are in the first cache.
   const size_t together = std::max<size_t>(1, 4096 / row);
@@ -250,9 +250,9 @@ void conv_pixels_pack(const ConvShape& s, std::span<const size_t> parts, const f
   }
 }
 
-void conv_pixels(const PixelConvArgs& g, Pool& pool) {
+void conv_pixels(const PixelConvArgs& g, Pool& pool, Isa isa) {
   if (g.shape.batch * pixels_of(g.shape) * g.shape.out_channels == 0) return;
-  is_depthwise(g.shape) ? run_depthwise(g, pool) : run_dense(g, pool);
+  is_depthwise(g.shape) ? run_depthwise(g, pool, isa) : run_dense(g, pool, isa);
 }
 
 }  // namespace sdx

@@ -34,7 +34,7 @@ struct PixelConvArgs {
 // strides 1 and 2 and no dilation along the width.
 bool conv_pixels_fits(const ConvShape&);
 
-void conv_pixels(const PixelConvArgs&, Pool&);
+void conv_pixels(const PixelConvArgs&, Pool&, Isa);
 // `parts` are the channels of each.
 size_t conv_pixels_scratch_bytes(const ConvShape&, std::span<const size_t> parts, int threads);
 

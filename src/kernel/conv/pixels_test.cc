@@ -6,7 +6,7 @@
 
 #include "kernel/conv/conv_testing.h"
 #include "kernel/conv/reference.h"
-#include "kernel/isa.h"
+#include "kernel/isa_testing.h"
 
 namespace sdx {
 namespace {
@@ -33,7 +33,7 @@ void double_block(void* rows_seen, float* c, size_t ldc, size_t row, size_t col,
 }
 
 // `first`: channels of the first of two parts; 0: one part.
-void expect_reference_bits(const ConvShape& s, unsigned seed, size_t first = 0) {
+void expect_reference_bits(const ConvShape& s, unsigned seed, Isa isa, size_t first = 0) {
   SCOPED_TRACE(describe(s));
   ASSERT_TRUE(conv_pixels_fits(s));
   const size_t pixels = product(s.out), in_pixels = product(s.in);
@@ -67,46 +67,42 @@ void expect_reference_bits(const ConvShape& s, unsigned seed, size_t first = 0) 
       g.y = got.data();
       if (!specials) g.epilogue = {&double_block, &seen};
       g.scratch = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) / 4 % 16;
-      conv_pixels(g, pool);
+      conv_pixels(g, pool, isa);
       EXPECT_TRUE(same_bits(want, got)) << threads << " threads";
       for (const int row : seen) EXPECT_EQ(row, specials ? 0 : 1);
     }
   }
 }
 
-void at_every_level(void (*check)()) {
-  const Isa best = best_isa();
-  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
-    if (!isa_available(isa)) continue;
-    force_isa(isa);
-    check();
+void at_every_level(void (*check)(Isa)) {
+  for (const Isa isa : available_isas()) {
+    check(isa);
   }
-  force_isa(best);
 }
 
 TEST(ConvPixels, depthwise_has_the_reference_bits) {
-  at_every_level([] {
-    expect_reference_bits(planar(2, 16, 16, 16, 9, 20, 3, 1, 1), 1);
-    expect_reference_bits(planar(1, 32, 32, 32, 7, 7, 7, 1, 3), 2);
-    expect_reference_bits(planar(1, 16, 16, 16, 13, 31, 5, 2, 2), 3);
-    expect_reference_bits(planar(1, 48, 48, 48, 3, 28, 7, 1, 3), 4);
+  at_every_level([](Isa isa) {
+    expect_reference_bits(planar(2, 16, 16, 16, 9, 20, 3, 1, 1), 1, isa);
+    expect_reference_bits(planar(1, 32, 32, 32, 7, 7, 7, 1, 3), 2, isa);
+    expect_reference_bits(planar(1, 16, 16, 16, 13, 31, 5, 2, 2), 3, isa);
+    expect_reference_bits(planar(1, 48, 48, 48, 3, 28, 7, 1, 3), 4, isa);
   });
 }
 
 TEST(ConvPixels, dense_has_the_reference_bits) {
-  at_every_level([] {
-    expect_reference_bits(planar(2, 1, 16, 33, 9, 10, 2, 2, 0), 1);
-    expect_reference_bits(planar(1, 1, 35, 8, 11, 7, 3, 2, 1), 2);
-    expect_reference_bits(planar(2, 1, 40, 24, 6, 7, 1, 1, 0), 3);
-    expect_reference_bits(planar(1, 1, 48, 20, 16, 16, 8, 8, 0), 4);
+  at_every_level([](Isa isa) {
+    expect_reference_bits(planar(2, 1, 16, 33, 9, 10, 2, 2, 0), 1, isa);
+    expect_reference_bits(planar(1, 1, 35, 8, 11, 7, 3, 2, 1), 2, isa);
+    expect_reference_bits(planar(2, 1, 40, 24, 6, 7, 1, 1, 0), 3, isa);
+    expect_reference_bits(planar(1, 1, 48, 20, 16, 16, 8, 8, 0), 4, isa);
   });
 }
 
 TEST(ConvPixels, an_image_may_come_in_parts) {
-  at_every_level([] {
-    expect_reference_bits(planar(2, 1, 48, 33, 5, 6, 1, 1, 0), 1, 16);
-    expect_reference_bits(planar(1, 1, 48, 130, 1, 1, 1, 1, 0), 3, 32);
-    expect_reference_bits(planar(1, 1, 48, 9, 9, 9, 3, 1, 1), 2, 32);
+  at_every_level([](Isa isa) {
+    expect_reference_bits(planar(2, 1, 48, 33, 5, 6, 1, 1, 0), 1, isa, 16);
+    expect_reference_bits(planar(1, 1, 48, 130, 1, 1, 1, 1, 0), 3, isa, 32);
+    expect_reference_bits(planar(1, 1, 48, 9, 9, 9, 3, 1, 1), 2, isa, 32);
   });
 }
 

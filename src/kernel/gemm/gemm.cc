@@ -152,24 +152,22 @@ GemmArgs packing_args(const void* b, DType type, size_t ldb, bool trans_b, size_
 }  // namespace
 
 void gemm_pack_b(const void* b, DType type, size_t ldb, bool trans_b, size_t k, size_t n,
-                 float* packed, Pool& pool) {
+                 float* packed, Pool& pool, Isa isa) {
   const GemmArgs g = packing_args(b, type, ldb, trans_b, k, n);
-  const Isa isa = best_isa();
   pool.parallel(panels_of(n), 1,
                 [&](size_t begin, size_t end, int) { pack_panels(g, 0, packed, begin, end, isa); });
 }
 void gemm_pack_b_here(const void* b, DType type, size_t ldb, bool trans_b, size_t k, size_t n,
-                      float* packed) {
-  pack_panels(packing_args(b, type, ldb, trans_b, k, n), 0, packed, 0, panels_of(n), best_isa());
+                      float* packed, Isa isa) {
+  pack_panels(packing_args(b, type, ldb, trans_b, k, n), 0, packed, 0, panels_of(n), isa);
 }
 
 size_t gemm_scratch_bytes(const GemmArgs& g, int threads) {
   return layout(g, threads).floats(threads) * sizeof(float);
 }
 
-void gemm_here(const GemmArgs& g) {
+void gemm_here(const GemmArgs& g, Isa isa) {
   if (g.m == 0 || g.n == 0) return;
-  const Isa isa = best_isa();
   float* a_pack = static_cast<float*>(g.scratch);
   float* b_pack = a_pack + layout(g, 1).a_floats;
   if (reads_b_in_place(g)) {
@@ -180,9 +178,8 @@ void gemm_here(const GemmArgs& g) {
   SDX_PICK(gemm_block, isa)(product(g, 0, b_pack).block(0, g.m, 0, panels_of(g.n), a_pack));
 }
 
-void gemm(const GemmArgs& g, Pool& pool) {
+void gemm(const GemmArgs& g, Pool& pool, Isa isa) {
   if (g.m == 0 || g.n == 0 || g.batch == 0) return;
-  const Isa isa = best_isa();
   const auto run = SDX_PICK(gemm_block, isa);
   const Layout l = layout(g, pool.threads());
   const size_t panels = panels_of(g.n);
@@ -229,8 +226,8 @@ void gemm(const GemmArgs& g, Pool& pool) {
   }
 }
 
-void gemm_f64(const GemmF64Args& g, Pool& pool) {
-  const auto run = SDX_PICK(gemm_f64_rows, best_isa());
+void gemm_f64(const GemmF64Args& g, Pool& pool, Isa isa) {
+  const auto run = SDX_PICK(gemm_f64_rows, isa);
   const size_t grain = std::max<size_t>(1, 16384 / std::max<size_t>(1, g.n * g.k));
   pool.parallel(g.batch * g.m, grain, [&](size_t begin, size_t end, int) {
     while (begin < end) {

@@ -11,6 +11,7 @@
 
 #include "base/dtype.h"
 #include "kernel/gemm/finish.h"
+#include "kernel/isa.h"
 #include "kernel/pool.h"
 
 namespace sdx {
@@ -52,9 +53,9 @@ struct GemmArgs {
   void* scratch = nullptr;  // gemm_scratch_bytes(), aligned to 64
 };
 
-void gemm(const GemmArgs&, Pool&);
+void gemm(const GemmArgs&, Pool&, Isa);
 // One product (batch 1) on the calling thread alone, with gemm_scratch_bytes(args, 1).
-void gemm_here(const GemmArgs&);
+void gemm_here(const GemmArgs&, Isa);
 // What gemm needs for these sizes; reads no pointer but tests whether b_packed is null.
 size_t gemm_scratch_bytes(const GemmArgs&, int threads);
 
@@ -62,9 +63,9 @@ size_t gemm_scratch_bytes(const GemmArgs&, int threads);
 // batch of packed matrices lies gemm_packed_b_size() elements apart.
 size_t gemm_packed_b_size(size_t k, size_t n);
 void gemm_pack_b(const void* b, DType type, size_t ldb, bool trans_b, size_t k, size_t n,
-                 float* packed, Pool&);
+                 float* packed, Pool&, Isa);
 void gemm_pack_b_here(const void* b, DType type, size_t ldb, bool trans_b, size_t k, size_t n,
-                      float* packed);
+                      float* packed, Isa);
 
 struct GemmF64Args {
   size_t m = 0, n = 0, k = 0;
@@ -83,6 +84,6 @@ struct GemmF64Args {
   size_t batch = 1;
   size_t a_batch = 0, b_batch = 0, c_batch = 0, bias_batch = 0;
 };
-void gemm_f64(const GemmF64Args&, Pool&);
+void gemm_f64(const GemmF64Args&, Pool&, Isa);
 
 }  // namespace sdx

@@ -13,13 +13,13 @@ void gemm_packed(benchmark::State& state) {
   const size_t m = size_t(state.range(0)), n = size_t(state.range(1)), k = size_t(state.range(2));
   std::vector<float> a(m * k, 0.5f), b(k * n, 0.25f), c(m * n), packed(gemm_packed_b_size(k, n));
   Pool pool(1);
-  gemm_pack_b(b.data(), DType::f32, n, false, k, n, packed.data(), pool);
+  gemm_pack_b(b.data(), DType::f32, n, false, k, n, packed.data(), pool, native_isa());
   GemmArgs g;
   g.m = m, g.n = n, g.k = k, g.a = a.data(), g.lda = k, g.b_packed = packed.data(), g.c = c.data(),
   g.ldc = n;
   std::vector<float> scratch(gemm_scratch_bytes(g, 1) / 4);
   g.scratch = scratch.data();
-  for (auto _ : state) gemm(g, pool);
+  for (auto _ : state) gemm(g, pool, native_isa());
   report_flops(state, 2.0 * double(m * n * k));
   state.counters["GB/s of B"] = benchmark::Counter(
       4e-9 * double(n * k) * double(state.iterations()), benchmark::Counter::kIsRate);
@@ -51,7 +51,7 @@ void gemm_heads(benchmark::State& state) {
   g.c = c.data(), g.ldc = n, g.c_batch = m * n;
   std::vector<float> scratch(gemm_scratch_bytes(g, 1) / 4);
   g.scratch = scratch.data();
-  for (auto _ : state) gemm(g, pool);
+  for (auto _ : state) gemm(g, pool, native_isa());
   report_flops(state, 2.0 * double(batch * m * n * k));
 }
 BENCHMARK(gemm_heads)

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernel/gemm/reference.h"
-#include "kernel/isa.h"
+#include "kernel/isa_testing.h"
 
 namespace sdx {
 namespace {
@@ -40,16 +40,13 @@ std::vector<float> wild_floats(size_t n, unsigned seed) {
   return v;
 }
 
-// Calls f() at every level this machine has.
+// Calls f(isa) at every level this machine has.
 template <class F>
 void at_every_isa(F&& f) {
-  for (Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
-    if (!isa_available(isa)) continue;
+  for (const Isa isa : available_isas()) {
     SCOPED_TRACE(isa_name(isa));
-    force_isa(isa);
-    f();
+    f(isa);
   }
-  force_isa(Isa::avx512);
 }
 
 template <class T>
@@ -63,11 +60,11 @@ template <class T>
   return ::testing::AssertionSuccess();
 }
 
-void run(GemmArgs g, int threads) {
+void run(GemmArgs g, int threads, Isa isa) {
   Pool pool(threads);
   std::vector<float> scratch(gemm_scratch_bytes(g, threads) / sizeof(float) + 1);
   g.scratch = scratch.data();
-  gemm(g, pool);
+  gemm(g, pool, isa);
 }
 
 struct Shape {
@@ -87,7 +84,7 @@ std::vector<Shape> shapes() {
 
 // Everything that can vary, against the reference.
 void expect_reference_bits(const Shape& s, const std::vector<float>& a, const std::vector<float>& b,
-                           bool trans_a, bool trans_b, const Finish& finish, bool shared_b) {
+                           bool trans_a, bool trans_b, const Finish& finish, bool shared_b, Isa isa) {
   SCOPED_TRACE(::testing::Message()
                << s.batch << " x " << s.m << "x" << s.n << "x" << s.k << " " << trans_a << trans_b);
   const size_t ldc = s.n + 3;
@@ -119,18 +116,18 @@ void expect_reference_bits(const Shape& s, const std::vector<float>& a, const st
     g.c = got.data();
     g.b_packed = nullptr;
     g.b_batch = shared_b ? 0 : s.k * s.n;
-    run(g, threads);
+    run(g, threads, isa);
     EXPECT_TRUE(same_bits(want, got)) << threads << " threads";
 
     const size_t one = gemm_packed_b_size(s.k, s.n);
     for (size_t i = 0; i < s.batch; ++i) {
       gemm_pack_b(b.data() + i * g.b_batch, DType::f32, g.ldb, trans_b, s.k, s.n,
-                  packed.data() + i * one, pool);
+                  packed.data() + i * one, pool, isa);
     }
     got.assign(want.size(), 5.f);
     g.b_packed = packed.data();
     g.b_batch = shared_b ? 0 : one;
-    run(g, threads);
+    run(g, threads, isa);
     EXPECT_TRUE(same_bits(want, got)) << threads << " threads, packed";
   }
 }
@@ -138,54 +135,54 @@ void expect_reference_bits(const Shape& s, const std::vector<float>& a, const st
 }  // namespace
 
 TEST(Gemm, equals_the_reference_for_every_shape_thread_count_and_level) {
-  at_every_isa([] {
+  at_every_isa([](Isa isa) {
     unsigned seed = 1;
     for (const Shape& s : shapes()) {
       const auto a = random_floats(s.batch * s.m * s.k + 1, seed++);
       const auto b = random_floats(s.batch * s.n * s.k + 1, seed++);
       for (int flags = 0; flags < 4; ++flags)
-        expect_reference_bits(s, a, b, flags & 1, flags & 2, {}, flags == 3);
+        expect_reference_bits(s, a, b, flags & 1, flags & 2, {}, flags == 3, isa);
     }
   });
 }
 
 TEST(Gemm, keeps_signed_zeros_infinities_and_denormals_and_makes_nan_canonical) {
-  at_every_isa([] {
+  at_every_isa([](Isa isa) {
     for (const Shape s : {Shape{13, 45, 3}, Shape{1, 70, 2}, Shape{40, 33, 5}}) {
       expect_reference_bits(s, random_floats(s.m * s.k, 3, true), random_floats(s.n * s.k, 4, true),
-                            false, false, {}, false);
+                            false, false, {}, false, isa);
     }
   });
 }
 
 TEST(Gemm, fuses_exactly_over_the_whole_range_of_floats) {
-  at_every_isa([] {
+  at_every_isa([](Isa isa) {
     for (unsigned seed = 0; seed < 8; ++seed) {
       const Shape s{24, 96, 2 + seed};
       expect_reference_bits(s, wild_floats(s.m * s.k, seed), wild_floats(s.n * s.k, seed + 99),
-                            false, true, {}, false);
+                            false, true, {}, false, isa);
     }
   });
 }
 
 TEST(Gemm, rounds_alpha_beta_and_bias_one_by_one) {
-  at_every_isa([] {
+  at_every_isa([](Isa isa) {
     const Shape s{29, 51, 17};
     const auto a = random_floats(s.m * s.k, 5), b = random_floats(s.n * s.k, 6),
                bias = random_floats(s.m * s.n, 8, true);
     for (size_t row : {size_t{0}, size_t{1}, s.n}) {
       for (size_t col : {0, 1}) {
         for (float beta : {1.f, 0.3f}) {
-          expect_reference_bits(s, a, b, false, false, {0.7f, bias.data(), row, col, beta}, false);
+          expect_reference_bits(s, a, b, false, false, {0.7f, bias.data(), row, col, beta}, false, isa);
         }
       }
     }
-    expect_reference_bits(s, a, b, true, false, {-1.3f}, false);
+    expect_reference_bits(s, a, b, true, false, {-1.3f}, false, isa);
   });
 }
 
 TEST(Gemm, adds_the_other_operand_last) {
-  at_every_isa([] {
+  at_every_isa([](Isa isa) {
     for (const Shape s : {Shape{29, 51, 17, 3}, Shape{1, 300, 12, 2}, Shape{14, 130, 1100}}) {
       const auto a = random_floats(s.batch * s.m * s.k, 5),
                  b = random_floats(s.batch * s.n * s.k, 6);
@@ -194,16 +191,16 @@ TEST(Gemm, adds_the_other_operand_last) {
       for (size_t row : {size_t{0}, s.n}) {
         Finish finish;
         finish.other = other.data(), finish.other_row = row;
-        expect_reference_bits(s, a, b, false, false, finish, false);
+        expect_reference_bits(s, a, b, false, false, finish, false, isa);
         finish.bias = bias.data(), finish.bias_col = 1, finish.alpha = 0.7f;
-        expect_reference_bits(s, a, b, false, true, finish, false);
+        expect_reference_bits(s, a, b, false, true, finish, false, isa);
       }
     }
   });
 }
 
 TEST(Gemm, calls_the_epilogue_once_per_final_element) {
-  at_every_isa([] {
+  at_every_isa([](Isa isa) {
     for (const Shape s : {Shape{40, 300, 700}, Shape{1, 170, 20}, Shape{15, 40, 9, 4}}) {
       const auto a = random_floats(s.batch * s.m * s.k, 1),
                  b = random_floats(s.batch * s.n * s.k, 2);
@@ -213,7 +210,7 @@ TEST(Gemm, calls_the_epilogue_once_per_final_element) {
       g.a = a.data(), g.lda = s.k, g.a_batch = s.m * s.k;
       g.b = b.data(), g.ldb = s.n, g.b_batch = s.n * s.k;
       g.c = plain.data(), g.ldc = s.n, g.c_batch = s.m * s.n;
-      run(g, 1);
+      run(g, 1, isa);
       g.c = doubled.data();
       struct Context {
         float* base;
@@ -238,7 +235,7 @@ TEST(Gemm, calls_the_epilogue_once_per_final_element) {
 TEST(Gemm, widens_16_bit_operands_and_rounds_once) {
   // (1 + 2^-10) * 1 + 2^-11 ties to even only if nothing was rounded on the way; 3 is exact.
   const uint16_t one = 0x3c00, next = 0x3c01, half_ulp = 0x1000;
-  at_every_isa([&] {
+  at_every_isa([&](Isa isa) {
     const uint16_t a[] = {one, half_ulp, half_ulp, 0};
     const uint16_t b[] = {next, one, one, one};
     uint16_t c = 0;
@@ -246,15 +243,15 @@ TEST(Gemm, widens_16_bit_operands_and_rounds_once) {
     g.m = 1, g.n = 1, g.k = 4;
     g.a = a, g.lda = 4, g.b = b, g.ldb = 1, g.c = &c, g.ldc = 1;
     g.a_type = g.b_type = g.c_type = DType::f16;
-    run(g, 1);
+    run(g, 1, isa);
     EXPECT_EQ(c, 0x3c02);  // in float16 both halves would have rounded away from and to even
     const uint16_t bias = 0xfc00;  // -inf
     g.bias_16 = &bias;
-    run(g, 1);
+    run(g, 1, isa);
     EXPECT_EQ(c, 0xfc00);
     const uint16_t nan[] = {0xfe01, 0, 0, 0};
     g.a = nan;
-    run(g, 1);
+    run(g, 1, isa);
     EXPECT_EQ(c, 0x7e00);
   });
 }
@@ -283,21 +280,21 @@ TEST(Gemm, bf16_operands_equal_the_float_product_of_their_widened_values) {
   make(k * n, b, wide_b);
   reference::matmul<float>({m, n, k, wide_a.data(), k, 1, wide_b.data(), n, 1, c.data(), n});
   for (float x : c) want.push_back(to_bf16(x));
-  at_every_isa([&] {
+  at_every_isa([&](Isa isa) {
     std::vector<uint16_t> got(m * n);
     GemmArgs g;
     g.m = m, g.n = n, g.k = k;
     g.a = a.data(), g.lda = k, g.b = b.data(), g.ldb = n, g.c = got.data(), g.ldc = n;
     g.a_type = g.b_type = g.c_type = DType::bf16;
     for (int threads : {1, 2}) {
-      run(g, threads);
+      run(g, threads, isa);
       EXPECT_TRUE(same_bits(want, got));
     }
   });
 }
 
 TEST(Gemm, f64_equals_the_reference) {
-  at_every_isa([] {
+  at_every_isa([](Isa isa) {
     std::mt19937 rng(3);
     std::normal_distribution<double> normal;
     const size_t m = 11, n = 37, k = 23, batch = 3;
@@ -318,7 +315,7 @@ TEST(Gemm, f64_equals_the_reference) {
                     1,          1.1, batch,      m * k,    k * n,      m * n,       0};
       for (int threads : {1, 3}) {
         Pool pool(threads);
-        gemm_f64(g, pool);
+        gemm_f64(g, pool, isa);
         EXPECT_TRUE(same_bits(want, got));
       }
     }

@@ -71,7 +71,7 @@ size_t gemm_int8_packed_b_size(size_t k, size_t n) {
 }
 
 void gemm_int8_pack_b(const void* b, bool b_signed, size_t ldb, bool trans_b, size_t k, size_t n,
-                      int32_t* packed, Pool& pool) {
+                      int32_t* packed, Pool& pool, Isa isa) {
   GemmInt8Args g;
   g.n = n;
   g.k = k;
@@ -79,7 +79,6 @@ void gemm_int8_pack_b(const void* b, bool b_signed, size_t ldb, bool trans_b, si
   g.b_signed = b_signed;
   g.ldb = ldb;
   g.trans_b = trans_b;
-  const Isa isa = best_isa();
   pool.parallel(panels_of(n), 1,
                 [&](size_t begin, size_t end, int) { pack_panels(g, 0, packed, begin, end, isa); });
 }
@@ -90,9 +89,8 @@ size_t gemm_int8_scratch_bytes(const GemmInt8Args& g, int threads) {
          sizeof(int32_t);
 }
 
-void gemm_int8(const GemmInt8Args& g, Pool& pool) {
+void gemm_int8(const GemmInt8Args& g, Pool& pool, Isa isa) {
   if (g.m == 0 || g.n == 0 || g.batch == 0) return;
-  const Isa isa = best_isa();
   const auto run = SDX_PICK(int8_block, isa);
   const int threads = pool.threads();
   const size_t panels = panels_of(g.n), blocks = row_blocks(g.m);

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "kernel/gemm/finish.h"
+#include "kernel/isa.h"
 #include "kernel/pool.h"
 
 namespace sdx {
@@ -69,12 +70,12 @@ struct GemmInt8Args {
   void* scratch = nullptr;  // gemm_int8_scratch_bytes(), aligned to 64
 };
 
-void gemm_int8(const GemmInt8Args&, Pool&);
+void gemm_int8(const GemmInt8Args&, Pool&, Isa);
 size_t gemm_int8_scratch_bytes(const GemmInt8Args&, int threads);
 
 // In elements of int32_t. The layout is the same at every level.
 size_t gemm_int8_packed_b_size(size_t k, size_t n);
 void gemm_int8_pack_b(const void* b, bool b_signed, size_t ldb, bool trans_b, size_t k, size_t n,
-                      int32_t* packed, Pool&);
+                      int32_t* packed, Pool&, Isa);
 
 }  // namespace sdx

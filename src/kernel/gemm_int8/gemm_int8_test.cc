@@ -85,7 +85,6 @@ void expect_exact(const Case& t, unsigned seed, const std::vector<Way>& on = way
   const size_t one = gemm_int8_packed_b_size(t.k, t.n);
   std::vector<int32_t> packed(t.batch * one + 1);
   for (const auto& [isa, unit] : on) {
-    force_isa(isa);
     force_int8_unit(unit);
     ASSERT_EQ(int8_unit(isa), unit);
     for (int threads : {1, 2, 3}) {
@@ -93,20 +92,19 @@ void expect_exact(const Case& t, unsigned seed, const std::vector<Way>& on = way
       for (bool prepacked : {false, true}) {
         for (size_t p = 0; p < t.batch; ++p) {
           gemm_int8_pack_b(b.data() + p * t.k * t.n, t.b_signed, g.ldb, t.trans_b, t.k, t.n,
-                           packed.data() + p * one, pool);
+                           packed.data() + p * one, pool, isa);
         }
         g.b_packed = prepacked ? packed.data() : nullptr;
         g.b_batch = prepacked ? one : t.k * t.n;
         std::vector<int32_t> scratch(gemm_int8_scratch_bytes(g, threads) / sizeof(int32_t) + 1);
         g.scratch = scratch.data();
         std::fill(got.begin(), got.end(), 7);
-        gemm_int8(g, pool);
+        gemm_int8(g, pool, isa);
         EXPECT_EQ(want, got) << isa_name(isa) << ", " << int8_unit_name(unit) << ", " << threads
                              << " threads, packed " << prepacked;
       }
     }
   }
-  force_isa(Isa::avx512);
   force_int8_unit(Int8Unit::amx);
 }
 

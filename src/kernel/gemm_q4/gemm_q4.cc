@@ -85,8 +85,8 @@ Q4Block block_of(const GemmQ4Args& g, size_t group) {
   return b;
 }
 
-void multiply_directly(const GemmQ4Args& g, Pool& pool) {
-  const auto multiply = SDX_PICK(q4_multiply, best_isa());
+void multiply_directly(const GemmQ4Args& g, Pool& pool, Isa isa) {
+  const auto multiply = SDX_PICK(q4_multiply, isa);
   constexpr size_t kWidth = kQ4Panels * kQ4Columns;
   const size_t work = kWidth * g.b->k * g.m;
   const size_t grain = std::max<size_t>(1, 65536 / std::max<size_t>(1, work));
@@ -125,8 +125,8 @@ struct Moved {
   }
 };
 
-void multiply_stretches(const GemmQ4Args& g, Pool& pool) {
-  const auto dequantize = SDX_PICK(q4_dequantize, best_isa());
+void multiply_stretches(const GemmQ4Args& g, Pool& pool, Isa isa) {
+  const auto dequantize = SDX_PICK(q4_dequantize, isa);
   const size_t k = g.b->k, n = g.b->n, width = stretch(k, n, pool.threads());
   auto* floats = static_cast<float*>(g.scratch);
   for (size_t col = 0; col < n; col += width) {
@@ -147,7 +147,7 @@ void multiply_stretches(const GemmQ4Args& g, Pool& pool) {
     s.scratch = floats + k * width;
     Moved moved{g.epilogue, col};
     if (g.epilogue.fn) s.epilogue = {&Moved::block, &moved};
-    gemm(s, pool);
+    gemm(s, pool, isa);
   }
 }
 
@@ -193,9 +193,9 @@ size_t gemm_q4_scratch_bytes(size_t m, size_t k, size_t n, int threads) {
   return k * width * sizeof(float) + gemm_scratch_bytes(stretch_args(m, k, width, &kSome), threads);
 }
 
-void gemm_q4(const GemmQ4Args& g, Pool& pool) {
+void gemm_q4(const GemmQ4Args& g, Pool& pool, Isa isa) {
   if (g.m == 0 || g.b->n == 0) return;
-  g.m <= kQ4MostRows ? multiply_directly(g, pool) : multiply_stretches(g, pool);
+  g.m <= kQ4MostRows ? multiply_directly(g, pool, isa) : multiply_stretches(g, pool, isa);
 }
 
 }  // namespace sdx

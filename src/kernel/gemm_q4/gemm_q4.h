@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "kernel/gemm/finish.h"
+#include "kernel/isa.h"
 #include "kernel/pool.h"
 
 namespace sdx {
@@ -50,7 +51,7 @@ struct GemmQ4Args {
   void* scratch = nullptr;  // gemm_q4_scratch_bytes(), aligned to 64
 };
 
-void gemm_q4(const GemmQ4Args&, Pool&);
+void gemm_q4(const GemmQ4Args&, Pool&, Isa);
 size_t gemm_q4_scratch_bytes(size_t m, size_t k, size_t n, int threads);
 
 }  // namespace sdx

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/tensor.h"
-#include "kernel/isa.h"
+#include "kernel/isa_testing.h"
 
 namespace sdx {
 namespace {
@@ -81,9 +81,7 @@ void expect_bits(const Case& t, unsigned seed) {
                   q.data(),
                   scale.data(),
                   t.zeros == Zeros::none ? nullptr : zero.data()};
-  for (Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
-    if (!isa_available(isa)) continue;
-    force_isa(isa);
+  for (const Isa isa : available_isas()) {
     for (int threads : {1, 2, 3}) {
       Pool pool(threads);
       const auto packed = pack_q4(source, pool);
@@ -93,7 +91,7 @@ void expect_bits(const Case& t, unsigned seed) {
       for (const bool with_epilogue : {false, true}) {
         GemmQ4Args g{t.m, a.data(), packed.get(), got.data(), {}, scratch.get()};
         if (with_epilogue) g.epilogue = {&Epilogued::block, &epilogued};
-        gemm_q4(g, pool);
+        gemm_q4(g, pool, isa);
         EXPECT_EQ(got.back(), 7) << "written behind the end";
         for (size_t i = 0; i < want.size(); ++i) {
           const float expected = with_epilogue ? want[i] + float(i) : want[i];
@@ -104,7 +102,6 @@ void expect_bits(const Case& t, unsigned seed) {
       }
     }
   }
-  force_isa(Isa::avx512);
 }
 
 TEST(GemmQ4, equals_the_product_with_dequantised_weights) {

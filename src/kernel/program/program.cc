@@ -111,7 +111,9 @@ std::vector<std::string> Program::text() const {
 }
 
 void Program::run(const float* const* in, const uint8_t* stride, float* out, size_t n,
-                  float* scratch) const {
+                  float* scratch, Isa isa) const {
+  const auto unary = SDX_PICK(tile_unary, isa);
+  const auto binary = SDX_PICK(tile_binary, isa);
   for (size_t at = 0; at < n; at += kTile) {
     const size_t count = std::min(kTile, n - at);
     const auto data = [&](uint16_t operand) -> const float* {
@@ -125,10 +127,10 @@ void Program::run(const float* const* in, const uint8_t* stride, float* out, siz
       const Instruction& instruction = steps_[i];
       float* result = i + 1 == steps_.size() ? out + at : scratch + register_of_[i] * kTile;
       if (instruction.binary) {
-        tile::binary(static_cast<BinaryOp>(instruction.op), data(instruction.a),
+        binary(static_cast<BinaryOp>(instruction.op), data(instruction.a),
                      step(instruction.a), data(instruction.b), step(instruction.b), result, count);
       } else if (step(instruction.a) == 1) {
-        tile::unary(static_cast<UnaryOp>(instruction.op), data(instruction.a), result, count,
+        unary(static_cast<UnaryOp>(instruction.op), data(instruction.a), result, count,
                     instruction.p, instruction.q);
       } else {
         std::fill_n(result, count,

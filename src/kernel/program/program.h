@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "kernel/isa.h"
 #include "kernel/math/ops.h"
 
 namespace sdx {
@@ -45,7 +46,7 @@ class Program {
   // out[i] = the program on in[k][i * stride[k]], strides 0 or 1, for i < n. `out` may be one of
   // the inputs of stride 1.
   void run(const float* const* in, const uint8_t* stride, float* out, size_t n,
-           float* scratch) const;
+           float* scratch, Isa isa) const;
   float run_scalar(const float* in) const;
 
  private:

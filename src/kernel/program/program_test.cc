@@ -16,7 +16,7 @@ TEST(Program, gives_the_bits_of_its_instructions_one_by_one) {
   const float bias = 0.25f;
   const float* in[] = {x.data(), &bias};
   const uint8_t stride[] = {1, 0};
-  program->run(in, stride, y.data(), x.size(), scratch.data());
+  program->run(in, stride, y.data(), x.size(), scratch.data(), native_isa());
   for (size_t i = 0; i < x.size(); ++i) {
     const float element[] = {x[i], bias};
     ASSERT_EQ(std::bit_cast<uint32_t>(y[i]), std::bit_cast<uint32_t>(program->run_scalar(element)))
@@ -42,7 +42,7 @@ TEST(Program, a_sigmoid_times_its_operand_is_one_pass_with_the_same_bits) {
   std::vector<float> y(x.size()), scratch(program->scratch());
   const float* in[] = {x.data()};
   const uint8_t stride[] = {1};
-  program->run(in, stride, y.data(), x.size(), scratch.data());
+  program->run(in, stride, y.data(), x.size(), scratch.data(), native_isa());
   for (size_t i = 0; i < x.size(); ++i) {
     ASSERT_EQ(std::bit_cast<uint32_t>(y[i]), std::bit_cast<uint32_t>(program->run_scalar(&x[i])))
         << x[i];

@@ -1,4 +1,5 @@
 #include "kernel/quant/quant.h"
+#include "kernel/isa_testing.h"
 
 #include <gtest/gtest.h>
 
@@ -35,8 +36,7 @@ TEST(QuantizeF32To8, gives_the_quotient_s_nearest_integer) {
       for (int step = 0; step < 7; ++step, at = std::nextafterf(at, INFINITY)) x.push_back(at);
     }
     y.resize(x.size());
-    for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
-      if (!isa_available(isa)) continue;
+    for (const Isa isa : available_isas()) {
       const bool is_signed = s % 4 == 1;
       const uint8_t zero = is_signed ? uint8_t(-17) : 117;
       SDX_PICK(quantize_f32_8, isa)(x.data(), y.data(), x.size(), &scale, &zero, 0, is_signed);
@@ -68,8 +68,7 @@ TEST(AddBytes, has_the_bits_of_its_steps) {
     if (round == 5) t.scale[0] = -t.scale[0];
     if (t.is_signed) t.zero[1] = -100;
     ASSERT_TRUE(adds_bytes(t));
-    for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
-      if (!isa_available(isa)) continue;
+    for (const Isa isa : available_isas()) {
       SDX_PICK(add_bytes, isa)(t, a.data(), b.data(), y.data(), y.size());
       for (size_t i = 0; i < y.size(); ++i) {
         const auto value = [&](uint8_t x, int k) {
@@ -91,8 +90,7 @@ TEST(AddBytes, has_the_bits_of_its_steps) {
 
 TEST(RangeF32, holds_every_element_and_tells_of_nan) {
   const Philox random(3);
-  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
-    if (!isa_available(isa)) continue;
+  for (const Isa isa : available_isas()) {
     for (size_t n = 0; n < 200; n += 7) {
       std::vector<float> x(n);
       for (size_t i = 0; i < n; ++i) x[i] = float(random.uniform(i)) * 8 - 3;

@@ -29,36 +29,4 @@ SDX_DECLARE_ISAS(void tile_unary(UnaryOp op, const float* x, float* y, size_t n,
                  float tile_sum_of_squares(const float* x, size_t n);
                  float tile_max(const float* x, size_t n);)
 
-namespace tile {
-
-inline void unary(UnaryOp op, const float* x, float* y, size_t n, float p = 0.0f, float q = 0.0f) {
-  SDX_PICK(tile_unary, best_isa())(op, x, y, n, p, q);
-}
-inline void unary_rows(UnaryOp op, const float* x, float* y, size_t rows, size_t n, size_t ld,
-                       float p = 0.0f, float q = 0.0f) {
-  SDX_PICK(tile_unary_rows, best_isa())(op, x, y, rows, n, ld, p, q);
-}
-inline void binary(BinaryOp op, const float* a, size_t stride_a, const float* b, size_t stride_b,
-                   float* y, size_t n) {
-  SDX_PICK(tile_binary, best_isa())(op, a, stride_a, b, stride_b, y, n);
-}
-inline void from_f16(const uint16_t* x, float* y, size_t n) {
-  SDX_PICK(tile_from_f16, best_isa())(x, y, n);
-}
-inline void from_bf16(const uint16_t* x, float* y, size_t n) {
-  SDX_PICK(tile_from_bf16, best_isa())(x, y, n);
-}
-inline void to_f16(const float* x, uint16_t* y, size_t n) {
-  SDX_PICK(tile_to_f16, best_isa())(x, y, n);
-}
-inline void to_bf16(const float* x, uint16_t* y, size_t n) {
-  SDX_PICK(tile_to_bf16, best_isa())(x, y, n);
-}
-inline float sum(const float* x, size_t n) { return SDX_PICK(tile_sum, best_isa())(x, n); }
-inline float sum_of_squares(const float* x, size_t n) {
-  return SDX_PICK(tile_sum_of_squares, best_isa())(x, n);
-}
-inline float max(const float* x, size_t n) { return SDX_PICK(tile_max, best_isa())(x, n); }
-
-}  // namespace tile
 }  // namespace sdx

@@ -1,4 +1,5 @@
 #include "kernel/turn/turn.h"
+#include "kernel/isa_testing.h"
 
 #include <gtest/gtest.h>
 
@@ -39,8 +40,7 @@ void check(size_t size, size_t rows, size_t columns, bool stream) {
   for (size_t i = 0; i < from.size(); ++i) from[i] = char(i * 131 >> 2);
   std::vector<char> room(rows * to_row + 64);
   char* to = room.data() + (64 - reinterpret_cast<uintptr_t>(room.data()) % 64);
-  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
-    if (!isa_available(isa)) continue;
+  for (const Isa isa : available_isas()) {
     std::fill(room.begin(), room.end(), char(77));
     Turn t{from.data(), int64_t(from_column), to, int64_t(to_row), rows, columns, stream};
     SDX_PICK(turn, isa)(size, t);
@@ -72,8 +72,7 @@ TEST(Turn, moves_every_element_and_writes_nothing_else) {
 TEST(StreamCopy, moves_every_byte_and_no_other) {
   std::vector<char> from(1000);
   for (size_t i = 0; i < from.size(); ++i) from[i] = char(i * 7);
-  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
-    if (!isa_available(isa)) continue;
+  for (const Isa isa : available_isas()) {
     for (size_t at = 0; at < 70; at += 3) {
       for (const size_t bytes : {0, 1, 63, 64, 65, 128, 200, 700}) {
         std::vector<char> to(1000, 77);

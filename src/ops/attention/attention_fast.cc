@@ -139,7 +139,7 @@ Status run_fast_attention(const Attention& a, Args& args) {
       g.b = scaled_keys + head * s.total * s.k.size;
       g.c = scores;
       g.scratch = scores + layout.scores;
-      if (reach > 0) gemm(g, pool);
+      if (reach > 0) gemm(g, pool, args.isa);
       const float* values = s.past != 0 ? joined_values + head * s.total * s.v.size
                                         : args.in(2).data<float>() + s.v.at(b, kv, 0);
       const size_t step = s.past != 0 ? s.v.size : s.v.row_step();

@@ -143,9 +143,9 @@ Status run(const Conv& a, Args& args) {
     conv_pack_weights(c.shape, args.in(1).data<float>(), packed, *args.pool);
     c.weights = packed;
   }
-  EpilogueCall fused{args.fused, args.fused_inputs};
+  EpilogueCall fused{args.fused, args.fused_inputs, args.isa};
   c.epilogue = fused.epilogue();
-  sdx::conv(c, *args.pool);
+  sdx::conv(c, *args.pool, args.isa);
   return ok();
 }
 

@@ -133,13 +133,13 @@ Status run(const ConvBlocked& a, Args& args) {
   c.bias = args.has(2);
   c.y = args.out().data<float>();
   c.scratch = args.scratch.data();
-  EpilogueCall fused{args.fused, args.fused_inputs};
+  EpilogueCall fused{args.fused, args.fused_inputs, args.isa};
   if (const auto ending = fused.ending()) {
     c.ending = *ending;
   } else {
     c.epilogue = fused.epilogue();
   }
-  sdx::conv_blocked(c, *args.pool);
+  sdx::conv_blocked(c, *args.pool, args.isa);
   return ok();
 }
 

@@ -169,9 +169,9 @@ Status run(const ConvLast& a, Args& args) {
   c.bias = args.has(2) ? args.in(2).data<float>() : nullptr;
   c.y = args.out().data<float>();
   c.scratch = args.scratch.data();
-  EpilogueCall fused{args.fused, args.fused_inputs};
+  EpilogueCall fused{args.fused, args.fused_inputs, args.isa};
   c.epilogue = fused.epilogue();
-  conv_pixels(c, *args.pool);
+  conv_pixels(c, *args.pool, args.isa);
   return ok();
 }
 

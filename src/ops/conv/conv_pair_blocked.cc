@@ -147,6 +147,12 @@ std::shared_ptr<const void> pack(const ConvPairBlocked& a, const Call& call, Poo
   return packed;
 }
 
+// What stands between the two, where it is no ending.
+struct Between {
+  const Program::Instruction* step;
+  Isa isa;
+};
+
 Status run(const ConvPairBlocked& a, Args& args) {
   const Shapes s = shapes_of(a, args);
   BlockedPairArgs c;
@@ -158,28 +164,29 @@ Status run(const ConvPairBlocked& a, Args& args) {
   c.first_bias = args.has(3);
   c.second_bias = args.has(4);
   const Program::Instruction* between = a.between ? a.between->as_unary() : nullptr;
+  Between follows{between, args.isa};
   if (between != nullptr) {
     if (const auto ending = ending_of(*between)) {
       c.between = *ending;
     } else {
       c.between_epilogue.fn = [](void* ctx, float* block, size_t ld, size_t, size_t, size_t rows,
                                  size_t cols) {
-        const auto& step = *static_cast<const Program::Instruction*>(ctx);
-        tile::unary_rows(static_cast<UnaryOp>(step.op), block, block, rows, cols, ld, step.p,
-                         step.q);
+        const auto& [step, isa] = *static_cast<const Between*>(ctx);
+        SDX_PICK(tile_unary_rows, isa)
+        (static_cast<UnaryOp>(step->op), block, block, rows, cols, ld, step->p, step->q);
       };
-      c.between_epilogue.ctx = const_cast<Program::Instruction*>(between);
+      c.between_epilogue.ctx = &follows;
     }
   }
   c.y = args.out().data<float>();
   c.scratch = args.scratch.data();
-  EpilogueCall fused{args.fused, args.fused_inputs};
+  EpilogueCall fused{args.fused, args.fused_inputs, args.isa};
   if (const auto ending = fused.ending()) {
     c.ending = *ending;
   } else {
     c.epilogue = fused.epilogue();
   }
-  conv_blocked_pair(c, *args.pool);
+  conv_blocked_pair(c, *args.pool, args.isa);
   return ok();
 }
 

@@ -206,7 +206,7 @@ Status run(const ConvTranspose& a, Args& args) {
     conv_transpose_pack_weights(c.shape, args.in(1).data<float>(), packed, *args.pool);
     c.weights = packed;
   }
-  sdx::conv_transpose(c, *args.pool);
+  sdx::conv_transpose(c, *args.pool, args.isa);
   return ok();
 }
 

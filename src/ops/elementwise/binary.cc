@@ -123,10 +123,8 @@ void binary_tiles(BinaryOp code, size_t trail, Args& args) {
       });
       return;
     }
-    const auto widen =
-        type == DType::f16 ? SDX_PICK(tile_from_f16, args.isa) : SDX_PICK(tile_from_bf16, args.isa);
-    const auto narrow =
-        type == DType::f16 ? SDX_PICK(tile_to_f16, args.isa) : SDX_PICK(tile_to_bf16, args.isa);
+    const auto widen = widening(type, args.isa);
+    const auto narrow = narrowing(type, args.isa);
     const uint16_t *a = args.in(0).data<uint16_t>(), *b = args.in(1).data<uint16_t>();
     uint16_t* y = args.out().data<uint16_t>();
     alignas(kAlignment) float wide_a[kTile], wide_b[kTile];

@@ -29,10 +29,8 @@ void unary_tiles(UnaryOp code, float p, float q, Args& args) {
       return tile(code, args.in(0).data<float>() + begin, args.out().data<float>() + begin,
                   end - begin, p, q);
     }
-    const auto widen =
-        type == DType::f16 ? SDX_PICK(tile_from_f16, args.isa) : SDX_PICK(tile_from_bf16, args.isa);
-    const auto narrow =
-        type == DType::f16 ? SDX_PICK(tile_to_f16, args.isa) : SDX_PICK(tile_to_bf16, args.isa);
+    const auto widen = widening(type, args.isa);
+    const auto narrow = narrowing(type, args.isa);
     alignas(kAlignment) float wide[kTile];
     for (size_t i = begin; i < end; i += kTile) {
       const size_t n = std::min(kTile, end - i);

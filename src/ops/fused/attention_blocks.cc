@@ -4,7 +4,7 @@
 
 #include "kernel/attention/softmax.h"
 #include "kernel/gemm/gemm.h"
-#include "kernel/tile/tile.h"
+#include "kernel/tile/halves.h"
 #include "ops/fused/attention.h"
 #include "ops/normalization/softmax_row.h"
 
@@ -140,7 +140,7 @@ struct Worker {
     const uint8_t whole = 1;
     const float* from = scores;
     if (a.weights && (!a.guard || type == DType::bf16))
-      a.weights->run(&from, &whole, scores, rows * w.ld, program);
+      a.weights->run(&from, &whole, scores, rows * w.ld, program, args.isa);
   }
 
   void run_program(size_t batch, size_t i, float* row) const {
@@ -155,11 +155,10 @@ struct Worker {
       from[x] = static_cast<const float*>(data);
       if (type == DType::f32) continue;
       float* wide = widened + x * aligned(s.n);
-      const auto convert = type == DType::f16 ? tile::from_f16 : tile::from_bf16;
-      convert(static_cast<const uint16_t*>(data), wide, stride[x] == 0 ? 1 : s.n);
+      widening(type, args.isa)(static_cast<const uint16_t*>(data), wide, stride[x] == 0 ? 1 : s.n);
       from[x] = wide;
     }
-    a.scores->run(from.data(), stride.data(), row, s.n, program);
+    a.scores->run(from.data(), stride.data(), row, s.n, program, args.isa);
   }
 
   // Rows [first, end) of one batch.
@@ -168,12 +167,12 @@ struct Worker {
     product.b = in(1, at_k(s, batch));
     sum.b = in(2, at_v(s, batch));
     if (w.packs_k) {
-      gemm_pack_b_here(product.b, type, product.ldb, product.trans_b, s.depth, s.n, k);
+      gemm_pack_b_here(product.b, type, product.ldb, product.trans_b, s.depth, s.n, k, args.isa);
       product.b_packed = k;
     }
-    if (a.k_scale) tile::binary(BinaryOp::mul, k, 1, &*a.k_scale, 0, k, w.k);
+    if (a.k_scale) SDX_PICK(tile_binary, args.isa)(BinaryOp::mul, k, 1, &*a.k_scale, 0, k, w.k);
     if (w.packs_v) {
-      gemm_pack_b_here(sum.b, type, sum.ldb, false, s.n, s.width, v);
+      gemm_pack_b_here(sum.b, type, sum.ldb, false, s.n, s.width, v, args.isa);
       sum.b_packed = v;
     }
     product.c = scores;
@@ -183,10 +182,10 @@ struct Worker {
     for (size_t row = first; row < end; row += w.rows) {
       product.m = sum.m = std::min(w.rows, end - row);
       product.a = in(0, q + row * s.q.row);
-      gemm_here(product);
+      gemm_here(product, args.isa);
       softmax(batch, row, product.m);
       sum.c = static_cast<std::byte*>(args.out().raw) + (y + row * s.y.row) * element_bytes;
-      gemm_here(sum);
+      gemm_here(sum, args.isa);
     }
   }
 };

@@ -81,7 +81,7 @@ Status run_to(const ToBlocked&, Args& args) {
   for (size_t n = 0; n < size_t(x.dims[0]); ++n) {
     to_channel_blocks(x.data<float>() + n * channels * pixels_of(x), channels, pixels_of(x),
                       y.data<float>() + n * size_t(y.dims[1]) * pixels_of(x) * kBlockLanes,
-                      *args.pool);
+                      *args.pool, args.isa);
   }
   return ok();
 }
@@ -92,7 +92,7 @@ Status run_from(const FromBlocked& a, Args& args) {
   for (size_t n = 0; n < size_t(x.dims[0]); ++n) {
     from_channel_blocks(x.data<float>() + n * size_t(x.dims[1]) * pixels_of(x) * kBlockLanes,
                         channels, pixels_of(x), y.data<float>() + n * channels * pixels_of(x),
-                        *args.pool);
+                        *args.pool, args.isa);
   }
   return ok();
 }

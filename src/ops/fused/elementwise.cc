@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kernel/tile/tile.h"
+#include "kernel/tile/halves.h"
 #include "ops/common.h"
 
 namespace sdx::ops {
@@ -117,11 +117,6 @@ Status reference(const Elementwise& a, Args& args) {
   return ok();
 }
 
-void widen(DType type, const void* from, size_t at, float* to, size_t n) {
-  const auto* x = static_cast<const uint16_t*>(from) + at;
-  type == DType::f16 ? tile::from_f16(x, to, n) : tile::from_bf16(x, to, n);
-}
-
 // Per thread: the program's registers, and for 16-bit types a tile of floats per input and for the
 // output.
 size_t scratch_floats(const Elementwise& a, DType type) {
@@ -144,6 +139,8 @@ Status run(const Elementwise& a, Args& args) {
   const size_t grain = std::max<size_t>(1, 32768 / std::min(run, kPiece));
   std::array<uint8_t, Program::kMostInputs> stride{};
   for (size_t k = 0; k < inputs; ++k) stride[k] = uint8_t(walk.strides[walk.rank - 1][k]);
+  const auto widen = widening(out.type, args.isa);
+  const auto narrow = narrowing(out.type, args.isa);
   args.pool->parallel(walk.rows() * pieces, grain, [&](size_t begin, size_t end, int thread) {
     float* memory = reinterpret_cast<float*>(args.scratch.data()) +
                     size_t(thread) * scratch_floats(a, out.type);
@@ -157,7 +154,7 @@ Status run(const Elementwise& a, Args& args) {
         for (size_t k = 0; k < inputs; ++k)
           in[k] = args.in(k).data<float>() + at[k] + first * stride[k];
         a.program.run(in.data(), stride.data(), out.data<float>() + row * run + first, count,
-                      memory);
+                      memory, args.isa);
         continue;
       }
       for (size_t i = 0; i < count; i += Program::kTile) {
@@ -165,13 +162,12 @@ Status run(const Elementwise& a, Args& args) {
         float* tiles = memory + a.program.scratch();
         for (size_t k = 0; k < inputs; ++k) {
           float* tile = tiles + k * Program::kTile;
-          widen(out.type, args.in(k).raw, at[k] + (first + i) * stride[k], tile, stride[k] ? n : 1);
+          widen(args.in(k).data<uint16_t>() + at[k] + (first + i) * stride[k], tile, stride[k] ? n : 1);
           in[k] = tile;
         }
         float* result = tiles + inputs * Program::kTile;
-        a.program.run(in.data(), stride.data(), result, n, memory);
-        auto* y = out.data<uint16_t>() + row * run + first + i;
-        out.type == DType::f16 ? tile::to_f16(result, y, n) : tile::to_bf16(result, y, n);
+        a.program.run(in.data(), stride.data(), result, n, memory, args.isa);
+        narrow(result, out.data<uint16_t>() + row * run + first + i, n);
       }
     }
   });

@@ -101,9 +101,9 @@ Status run(const MatMulQ4&, Args& args) {
   g.a = args.in(0).data<float>();
   g.c = args.out().data<float>();
   g.scratch = args.scratch.data();
-  EpilogueCall fused{args.fused, args.fused_inputs};
+  EpilogueCall fused{args.fused, args.fused_inputs, args.isa};
   g.epilogue = fused.epilogue();
-  gemm_q4(g, *args.pool);
+  gemm_q4(g, *args.pool, args.isa);
   return ok();
 }
 

@@ -74,7 +74,7 @@ std::shared_ptr<const void> pack(const MatMulTransposed&, const Call& call, Pool
   const Tensor& b = *call.in[1].value;
   const auto n = size_t(b.dims()[0]), k = size_t(b.dims()[1]);
   std::shared_ptr<void> packed = allocate_lasting(gemm_packed_b_size(k, n) * sizeof(float));
-  gemm_pack_b(b.raw(), b.type(), k, true, k, n, static_cast<float*>(packed.get()), pool);
+  gemm_pack_b(b.raw(), b.type(), k, true, k, n, static_cast<float*>(packed.get()), pool, call.isa);
   return packed;
 }
 
@@ -85,10 +85,10 @@ Status run(const MatMulTransposed&, Args& args) {
   g.b_packed = static_cast<const float*>(args.packed);
   g.c = args.out().raw;
   g.scratch = args.scratch.data();
-  EpilogueCall fused{args.fused, args.fused_inputs};
+  EpilogueCall fused{args.fused, args.fused_inputs, args.isa};
   fused.open_in(g.finish);
   g.epilogue = fused.epilogue();
-  sdx::gemm(g, *args.pool);
+  sdx::gemm(g, *args.pool, args.isa);
   return ok();
 }
 

@@ -163,7 +163,7 @@ std::shared_ptr<const void> pack(const ConvLast& a, const Call& call, Pool& pool
   const ConvLastShape s = shape_of(a.conv, call);
   std::shared_ptr<void> packed = allocate_lasting(conv_last_packed_bytes(s));
   const Tensor& w = *call.in[kW].value;
-  conv_last_pack(s, w.raw(), w.type() == DType::i8, packed.get(), pool);
+  conv_last_pack(s, w.raw(), w.type() == DType::i8, packed.get(), pool, call.isa);
   return packed;
 }
 
@@ -186,7 +186,7 @@ Status run(const ConvLast& a, Args& args) {
   }
   c.y = y.data<uint8_t>();
   c.scratch = args.scratch.data() + ratio_bytes(c.shape);
-  conv_last(c, *args.pool);
+  conv_last(c, *args.pool, args.isa);
   return ok();
 }
 

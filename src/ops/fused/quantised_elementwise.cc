@@ -87,7 +87,7 @@ Status run(const QuantisedElementwise& a, Args& args) {
         widen(args.in(k).data<uint8_t>() + at, wide + k * Program::kTile, n, &a.scale[k],
               &a.zero[k], 0, is_signed);
       }
-      a.program.run(in.data(), stride.data(), result, n, registers);
+      a.program.run(in.data(), stride.data(), result, n, registers, args.isa);
       narrow(result, y.data<uint8_t>() + at, n, &a.scale.back(), &a.zero.back(), 0, is_signed);
     }
   });

@@ -336,7 +336,7 @@ Status run(const Einsum& e, Args& args) {
   g.b = b;
   g.c = c;
   g.scratch = c + p.y_floats();
-  sdx::gemm(g, *args.pool);
+  sdx::gemm(g, *args.pool, args.isa);
   args.pool->parallel(p.count * p.m, 1 + 4096 / (p.n + 1), [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i) {
       float* to = args.out().data<float>() + offset_of(p.batch, p.batches, i / p.m, &Axis::y) +

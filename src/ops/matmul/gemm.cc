@@ -179,7 +179,7 @@ std::shared_ptr<const void> pack(const Gemm& g, const Call& call, Pool& pool) {
   std::shared_ptr<void> packed =
       allocate_lasting(std::max<size_t>(1, gemm_packed_b_size(s.k, s.n)) * sizeof(float));
   gemm_pack_b(b.raw(), b.type(), s.ldb, g.trans_b, s.k, s.n, static_cast<float*>(packed.get()),
-              pool);
+              pool, call.isa);
   return packed;
 }
 
@@ -200,10 +200,10 @@ Status run(const Gemm& g, Args& args) {
     }
   }
   call.scratch = args.scratch.data();
-  EpilogueCall fused{args.fused, args.fused_inputs};
+  EpilogueCall fused{args.fused, args.fused_inputs, args.isa};
   if (!args.has(2)) fused.open_in(call.finish);
   call.epilogue = fused.epilogue();
-  sdx::gemm(call, *args.pool);
+  sdx::gemm(call, *args.pool, args.isa);
   return ok();
 }
 
@@ -228,7 +228,7 @@ Status run_f64(const Gemm& g, Args& args) {
   call.bias = args.has(2) ? args.in(2).data<double>() : nullptr;
   call.bias_row = s.c_row;
   call.bias_col = s.c_col;
-  gemm_f64(call, *args.pool);
+  gemm_f64(call, *args.pool, args.isa);
   return ok();
 }
 

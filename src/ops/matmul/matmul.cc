@@ -119,7 +119,7 @@ std::shared_ptr<const void> pack(const MatMul&, const Call& call, Pool& pool) {
     const auto* from =
         static_cast<const std::byte*>(b.raw()) + i * s.k * s.n * (bits(b.type()) / 8);
     gemm_pack_b(from, b.type(), s.n, false, s.k, s.n, static_cast<float*>(packed.get()) + i * one,
-                pool);
+                pool, call.isa);
   }
   return packed;
 }
@@ -130,7 +130,7 @@ Status run(const MatMul&, Args& args) {
   const size_t bytes = bits(a.type) / 8;
   GemmArgs g = gemm_args(s, a.type);
   g.scratch = args.scratch.data();
-  EpilogueCall fused{args.fused, args.fused_inputs};
+  EpilogueCall fused{args.fused, args.fused_inputs, args.isa};
   fused.open_in(g.finish);
   const float* other = g.finish.other;
   g.epilogue = fused.epilogue();
@@ -145,7 +145,7 @@ Status run(const MatMul&, Args& args) {
       g.b_packed = static_cast<const float*>(args.packed) + at_b / plain_b * packed_b;
     fused.first_row = batch * s.m;
     if (other != nullptr) g.finish.other = other + batch * s.m * g.finish.other_row;
-    sdx::gemm(g, *args.pool);
+    sdx::gemm(g, *args.pool, args.isa);
   }
   return ok();
 }
@@ -168,7 +168,7 @@ Status run_f64(const MatMul&, Args& args) {
     g.a = a.data<double>() + at_a;
     g.b = b.data<double>() + at_b;
     g.c = y.data<double>() + batch * s.m * s.n;
-    gemm_f64(g, *args.pool);
+    gemm_f64(g, *args.pool, args.isa);
   }
   return ok();
 }

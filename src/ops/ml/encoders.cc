@@ -146,7 +146,7 @@ Status run_encoder(const Encoder& a, Args& args) {
   for (size_t i = 0; i < x.count; ++i) {
     const auto at = a.keys.find(x.type, x.raw, i);
     const Tensor& from = at ? a.values : a.fallback;
-    flat_copy(y.type, from.raw(), at.value_or(0), y.raw, i, 1, nullptr);
+    copy_element(y.type, from.raw(), at.value_or(0), y.raw, i);
   }
   return ok();
 }

@@ -347,8 +347,8 @@ Status run_extractor(const Extractor&, Args& args) {
   SDX_ASSIGN(const View z, output(args, 0, std::move(dims)));
   for (size_t row = 0; count != 0 && row < z.count / count; ++row) {
     for (size_t i = 0; i < count; ++i) {
-      flat_copy(x.type, x.raw, row * width + size_t(indices.data<int64_t>()[i]), z.raw,
-                row * count + i, 1, nullptr);
+      copy_element(x.type, x.raw, row * width + size_t(indices.data<int64_t>()[i]), z.raw,
+                   row * count + i);
     }
   }
   return ok();

@@ -43,7 +43,7 @@ Result<Facts> infer_cast_map(const CastMap& a, const Facts&) {
 // One value as an element of y. Texts are written and read as by Cast.
 Status cast_into(const View& y, size_t i, const Tensor& value) {
   if (value.type() == y.type) {
-    flat_copy(y.type, value.raw(), 0, y.raw, i, 1, nullptr);
+    copy_element(y.type, value.raw(), 0, y.raw, i);
   } else if (value.type() != DType::string) {
     const float x = value.data<float>()[0];
     if (y.type == DType::string) {
@@ -147,7 +147,7 @@ Status run_dict(const Dict& a, Args& args) {
     // Keys outside the vocabulary have no place.
     const auto at = a.places.find(key);
     if (at != a.places.end())
-      flat_copy(type, value.tensor().raw(), 0, y.raw(), at->second, 1, nullptr);
+      copy_element(type, value.tensor().raw(), 0, y.raw(), at->second);
   }
   args.give(0, std::move(y));
   return ok();

@@ -98,9 +98,8 @@ size_t scratch_narrow(const Softmax& a, const Call& call) {
 }
 template <class T>
 void run_rows(const Softmax& a, Args& args) {
-  constexpr bool kHalf = std::is_same_v<T, F16>;
-  const auto widen = kHalf ? SDX_PICK(tile_from_f16, args.isa) : SDX_PICK(tile_from_bf16, args.isa);
-  const auto narrow = kHalf ? SDX_PICK(tile_to_f16, args.isa) : SDX_PICK(tile_to_bf16, args.isa);
+  const auto widen = widening(args.in(0).type, args.isa);
+  const auto narrow = narrowing(args.in(0).type, args.isa);
   const AxisSplit at = split_at(args.in(0).dims, a.first, a.count);
   const size_t n = at.size;
   args.pool->parallel(at.outer, 1 + 4096 / (n + 1), [&](size_t begin, size_t end, int thread) {

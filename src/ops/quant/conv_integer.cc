@@ -42,12 +42,12 @@ size_t scratch(const QuantisedConv& a, const Call& call) {
 }
 
 std::shared_ptr<const void> pack(const QuantisedConv& a, const Call& call, Pool& pool) {
-  return pack_conv_weights(a, call.in[0], call.in[1], call.out[0], pool);
+  return pack_conv_weights(a, call.in[0], call.in[1], call.out[0], pool, call.isa);
 }
 
 Status run(const QuantisedConv& a, Args& args) {
   SDX_TRY(check_conv_zeros(args, kInputs));
-  conv_sums(a, args, kInputs, nullptr, *args.pool);
+  conv_sums(a, args, kInputs, nullptr);
   return ok();
 }
 

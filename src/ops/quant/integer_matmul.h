@@ -47,12 +47,12 @@ struct IntegerMatMul {
     return sums_scratch(call.in[0], call.in[1], kPacked, call.threads);
   }
   static std::shared_ptr<const void> pack(const A&, const Call& call, Pool& pool) {
-    return pack_right(call.in[1], pool);
+    return pack_right(call.in[1], pool, call.isa);
   }
 
   static Status run(const A&, Args& args) {
     SDX_ASSIGN(const ProductSizes p, product_sizes(args.in(0).dims, args.in(1).dims));
-    EpilogueCall fused{args.fused, args.fused_inputs};
+    EpilogueCall fused{args.fused, args.fused_inputs, args.isa};
     IntegerSums s;
     s.a = args.in(0);
     s.b = args.in(1);
@@ -72,7 +72,7 @@ struct IntegerMatMul {
       s.b_zero = args.in(3);
       SDX_TRY(per_line(s.b_zero, p.n, p.b, "b_zero_point"));
     }
-    integer_sums(s, p, *args.pool);
+    integer_sums(s, p, *args.pool, args.isa);
     return ok();
   }
 

@@ -40,12 +40,12 @@ bool can_pack(const Fact& b) {
   return b.value->count() == size_t(b.value->dims().back() * b.value->dims()[b.value->rank() - 2]);
 }
 
-std::shared_ptr<const void> pack_right(const Fact& b, Pool& pool) {
+std::shared_ptr<const void> pack_right(const Fact& b, Pool& pool, Isa isa) {
   const Tensor& t = *b.value;
   const size_t n = size_t(t.dims().back()), k = size_t(t.dims()[t.rank() - 2]);
   auto packed = allocate_lasting(gemm_int8_packed_b_size(k, n) * sizeof(int32_t));
   gemm_int8_pack_b(t.raw(), t.type() == DType::i8, n, false, k, n,
-                   static_cast<int32_t*>(packed.get()), pool);
+                   static_cast<int32_t*>(packed.get()), pool, isa);
   return packed;
 }
 
@@ -59,7 +59,7 @@ size_t sums_scratch(const Fact& a, const Fact& b, bool packed, int threads) {
   return aligned(g.m * 4) + aligned(g.n * 4) + gemm_int8_scratch_bytes(g, threads);
 }
 
-void integer_sums(const IntegerSums& s, const ProductSizes& p, Pool& pool) {
+void integer_sums(const IntegerSums& s, const ProductSizes& p, Pool& pool, Isa isa) {
   if (p.batches == 0) return;
   GemmInt8Args g = gemm_args(p);
   g.a_signed = s.a.type == DType::i8;
@@ -88,7 +88,7 @@ void integer_sums(const IntegerSums& s, const ProductSizes& p, Pool& pool) {
     }
     spread(s.a_zero, g.m, in_a, a_zero);
     spread(s.b_zero, g.n, in_b, b_zero);
-    gemm_int8(g, pool);
+    gemm_int8(g, pool, isa);
   }
 }
 

@@ -9,7 +9,7 @@ namespace sdx::ops {
 
 // Whether the right operand can be packed: a constant matrix that all batches share.
 bool can_pack(const Fact& b);
-std::shared_ptr<const void> pack_right(const Fact& b, Pool&);
+std::shared_ptr<const void> pack_right(const Fact& b, Pool&, Isa);
 // Bytes for the sums of these operands, without the sums themselves.
 size_t sums_scratch(const Fact& a, const Fact& b, bool packed, int threads);
 
@@ -22,6 +22,6 @@ struct IntegerSums {
   EpilogueCall* fused = nullptr;  // what follows on floats
 };
 // The shapes have been checked: `p` is product_sizes of them, and zero points are per_line.
-void integer_sums(const IntegerSums&, const ProductSizes& p, Pool&);
+void integer_sums(const IntegerSums&, const ProductSizes& p, Pool&, Isa);
 
 }  // namespace sdx::ops

@@ -80,14 +80,14 @@ size_t scratch(const QuantisedConv& a, const Call& call) {
 }
 
 std::shared_ptr<const void> pack(const QuantisedConv& a, const Call& call, Pool& pool) {
-  return pack_conv_weights(a, call.in[0], call.in[3], call.out[0], pool);
+  return pack_conv_weights(a, call.in[0], call.in[3], call.out[0], pool, call.isa);
 }
 
 Status run(const QuantisedConv& a, Args& args) {
   SDX_TRY(check(args));
   const SumsToBytes to_bytes{ratio_of, args.has(kBias) ? args.in(kBias).data<int32_t>() : nullptr,
                              zero_of(args.in(kYZero))};
-  conv_sums(a, args, kInputs, &to_bytes, *args.pool);
+  conv_sums(a, args, kInputs, &to_bytes);
   return ok();
 }
 

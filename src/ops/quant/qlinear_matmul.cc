@@ -112,7 +112,7 @@ size_t scratch(const QLinearMatMul&, const Call& call) {
 }
 
 std::shared_ptr<const void> pack(const QLinearMatMul&, const Call& call, Pool& pool) {
-  return pack_right(call.in[3], pool);
+  return pack_right(call.in[3], pool, call.isa);
 }
 
 Status run(const QLinearMatMul&, Args& args) {
@@ -128,7 +128,7 @@ Status run(const QLinearMatMul&, Args& args) {
   }
   integer_sums({args.in(0), args.in(3), args.in(2), args.in(5), args.packed, sums,
                 args.scratch.data() + output_bytes(y.count) + output_bytes(b_scale.count)},
-               p, *args.pool);
+               p, *args.pool, args.isa);
   const auto requantize = SDX_PICK(requantize_32_8, args.isa);
   const size_t step = b_scale.count > 1 ? 1 : 0;
   const int32_t zero = int_at(args.in(7), 0);

@@ -104,12 +104,12 @@ bool fits_conv_sums(const QuantisedConv& a, const Fact& x, const Fact& w, const 
 }
 
 std::shared_ptr<const void> pack_conv_weights(const QuantisedConv& a, const Fact& x, const Fact& w,
-                                              const Fact& y, Pool& pool) {
+                                              const Fact& y, Pool& pool, Isa isa) {
   if (w.value == nullptr) return nullptr;
   const ConvShape s = conv_shape(a, x, w, y);
   auto packed = allocate_lasting(conv_int8_packed_size(s) * sizeof(int32_t));
   conv_int8_pack_weights(s, w.value->raw(), w.type == DType::i8,
-                         static_cast<int32_t*>(packed.get()), pool);
+                         static_cast<int32_t*>(packed.get()), pool, isa);
   return packed;
 }
 
@@ -119,7 +119,8 @@ size_t conv_sums_scratch(const QuantisedConv& a, const Fact& x, const Fact& w, c
 }
 
 void conv_sums(const QuantisedConv& a, const Args& args, const ConvInputs& in,
-               const SumsToBytes* to_bytes, Pool& pool) {
+               const SumsToBytes* to_bytes) {
+  Pool& pool = *args.pool;
   const View &x = args.in(in.x), &w = args.in(in.w), &y = args.out();
   const WindowAxes axes =
       resolve(a.window, x.dims.subspan(2), y.dims.subspan(2), w.dims.subspan(2));
@@ -135,7 +136,7 @@ void conv_sums(const QuantisedConv& a, const Args& args, const ConvInputs& in,
   c.weights = static_cast<const int32_t*>(args.packed);
   if (c.weights == nullptr) {
     auto* packed = reinterpret_cast<int32_t*>(room.data() + layout.packed);
-    conv_int8_pack_weights(s, w.raw, c.w_signed, packed, pool);
+    conv_int8_pack_weights(s, w.raw, c.w_signed, packed, pool, args.isa);
     c.weights = packed;
   }
   if (args.has(in.w_zero)) {
@@ -154,7 +155,7 @@ void conv_sums(const QuantisedConv& a, const Args& args, const ConvInputs& in,
                     static_cast<uint8_t*>(y.raw)};
   }
   c.scratch = room.data() + layout.kernel;
-  conv_int8(c, pool);
+  conv_int8(c, pool, args.isa);
 }
 
 }  // namespace sdx::ops

@@ -62,7 +62,7 @@ void each_sum(const QuantisedConv& a, const Args& args, const ConvInputs& in, F&
 // The fast form, by kernel/conv/conv_int8; constant weights are packed once.
 bool fits_conv_sums(const QuantisedConv&, const Fact& x, const Fact& w, const Fact& y);
 std::shared_ptr<const void> pack_conv_weights(const QuantisedConv&, const Fact& x, const Fact& w,
-                                              const Fact& y, Pool&);
+                                              const Fact& y, Pool&, Isa);
 size_t conv_sums_scratch(const QuantisedConv&, const Fact& x, const Fact& w, const Fact& y,
                          int threads);
 
@@ -74,6 +74,6 @@ struct SumsToBytes {
   int32_t zero;
 };
 // Writes the output: sums, or bytes made of them.
-void conv_sums(const QuantisedConv&, const Args&, const ConvInputs&, const SumsToBytes*, Pool&);
+void conv_sums(const QuantisedConv&, const Args&, const ConvInputs&, const SumsToBytes*);
 
 }  // namespace sdx::ops

@@ -58,7 +58,8 @@ size_t column(size_t gates, size_t g, size_t j) {
 }
 
 // `from` holds rows of k floats, one per unit, gate after gate.
-void pack_gates(const float* from, size_t k, size_t hidden, size_t gates, float* to, Pool& pool) {
+void pack_gates(const float* from, size_t k, size_t hidden, size_t gates, float* to, Pool& pool,
+                Isa isa) {
   const size_t blocks = blocks_of(hidden);
   pool.parallel((blocks + kPair - 1) / kPair, 1, [&](size_t begin, size_t end, int) {
     std::vector<float> rows(kPair * kCellUnits * gates * k);
@@ -73,7 +74,7 @@ void pack_gates(const float* from, size_t k, size_t hidden, size_t gates, float*
         }
       }
       gemm_pack_b_here(rows.data(), DType::f32, k, true, k, count * gates * kCellUnits,
-                       to + unit * gates * k);
+                       to + unit * gates * k, isa);
     }
   });
 }
@@ -147,10 +148,10 @@ std::shared_ptr<const void> fast_pack(const Recurrent& a, const Call& call, Pool
     float* to = static_cast<float*>(packed.get()) + d * at.total;
     const float* from_w = call.in[1].value->data<float>() + d * rows * at.input;
     const float* from_r = call.in[2].value->data<float>() + d * rows * at.hidden;
-    pack_gates(from_w, at.input, at.hidden, at.gates, to + at.w, pool);
-    pack_gates(from_r, at.hidden, at.hidden, at.first_gates, to + at.r, pool);
+    pack_gates(from_w, at.input, at.hidden, at.gates, to + at.w, pool, call.isa);
+    pack_gates(from_r, at.hidden, at.hidden, at.first_gates, to + at.r, pool, call.isa);
     if (in_two_steps(a)) {
-      pack_gates(from_r + first_rows * at.hidden, at.hidden, at.hidden, 1, to + at.r_reset, pool);
+      pack_gates(from_r + first_rows * at.hidden, at.hidden, at.hidden, 1, to + at.r_reset, pool, call.isa);
     }
     std::fill(to + at.bias, to + at.total, 0.0f);
     to[at.r_finite] =
@@ -215,7 +216,7 @@ Status run_fast(const Recurrent& a, Args& args) {
             product(s.batch, last - first, s.hidden, state, weights + first * s.hidden, to + first);
         g.ldc = units * gates;
         g.scratch = scratch + room.gemm + size_t(thread) * room.gemm_step;
-        gemm_here(g);
+        gemm_here(g, args.isa);
       }
       for (size_t n = 0; n < s.batch; ++n) then(n, range);
     });
@@ -226,7 +227,7 @@ Status run_fast(const Recurrent& a, Args& args) {
     GemmArgs all = product(s.steps * s.batch, at.columns, s.input, args.in(0).data<float>(),
                            weights + at.w, xw);
     all.scratch = scratch + room.gemm;
-    gemm(all, pool);
+    gemm(all, pool, args.isa);
     // A step reads the state of the one before as a whole while its own grows.
     float *h = scratch + room.h, *next_h = scratch + room.next_h;
     const auto initial = [&](size_t input, float* state) {

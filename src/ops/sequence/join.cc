@@ -90,7 +90,7 @@ Status run_split(const Split& a, Args& args) {
     Loops loops;
     loops.add(int64_t(at.outer), int64_t(at.size * at.inner), row);
     loops.add(row, 1, 1);
-    strided_copy(loops, x.type, x.raw, start, part.raw(), 0, args.pool);
+    strided_copy(loops, x.type, x.raw, start, part.raw(), 0, args.pool, args.isa);
     parts.emplace_back(std::move(part));
     start += row;
   }
@@ -182,7 +182,7 @@ Status run_concat(const Concat& a, Args& args) {
     Loops loops;
     loops.add(int64_t(at.outer), row, int64_t(at.size * at.inner));
     loops.add(row, 1, 1);
-    strided_copy(loops, x.type(), x.raw(), 0, y.raw, start, args.pool);
+    strided_copy(loops, x.type(), x.raw(), 0, y.raw, start, args.pool, args.isa);
     start += row;
   }
   return ok();

@@ -158,7 +158,7 @@ Status reference_cast(const Cast& a, Args& args) {
   const View &x = args.in(0), &y = args.out();
   clear_tail(y.type, y.raw, y.count);
   if (x.type == y.type) {
-    flat_copy(x.type, x.raw, 0, y.raw, 0, x.count, args.pool);
+    flat_copy(x.type, x.raw, 0, y.raw, 0, x.count, args.pool, args.isa);
     return ok();
   }
   for (size_t i = 0; i < x.count; ++i) {
@@ -283,13 +283,13 @@ bool fits_halves(const Cast& a, const Call& call) {
 
 Status run_halves(const Cast&, Args& args) {
   const View &x = args.in(0), &y = args.out();
+  const auto narrow = narrowing(y.type, args.isa);
+  const auto widen = widening(x.type, args.isa);
   args.pool->parallel(x.count, 16384, [&](size_t begin, size_t end, int) {
     const size_t n = end - begin;
     if (x.type == DType::f32) {
-      const auto narrow = y.type == DType::f16 ? tile::to_f16 : tile::to_bf16;
       narrow(x.data<float>() + begin, y.data<uint16_t>() + begin, n);
     } else {
-      const auto widen = x.type == DType::f16 ? tile::from_f16 : tile::from_bf16;
       widen(x.data<uint16_t>() + begin, y.data<float>() + begin, n);
     }
   });
@@ -393,7 +393,7 @@ Result<Facts> infer_bit_cast(const Cast& a, const Facts& in) { return Facts{like
 Status reference_bit_cast(const Cast&, Args& args) {
   const View &x = args.in(0), &y = args.out();
   clear_tail(y.type, y.raw, y.count);
-  flat_copy(x.type, x.raw, 0, y.raw, 0, x.count, args.pool);
+  flat_copy(x.type, x.raw, 0, y.raw, 0, x.count, args.pool, args.isa);
   return ok();
 }
 std::optional<size_t> alias_bit_cast(const Cast&, const Call&, size_t) { return 0; }

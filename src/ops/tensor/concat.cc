@@ -37,7 +37,7 @@ Status reference(const Concat& a, Args& args) {
     Loops loops;
     loops.add(int64_t(whole.outer), row, int64_t(whole.size * whole.inner));
     loops.add(row, 1, 1);
-    strided_copy(loops, x.type, x.raw, 0, y.raw, start, args.pool);
+    strided_copy(loops, x.type, x.raw, 0, y.raw, start, args.pool, args.isa);
     start += row;
   }
   return ok();

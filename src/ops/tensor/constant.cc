@@ -53,7 +53,7 @@ Result<Facts> infer_constant(const Constant& a, const Facts&) {
 }
 
 Status reference_constant(const Constant& a, Args& args) {
-  flat_copy(a.value.type(), a.value.raw(), 0, args.out().raw, 0, a.value.count(), args.pool);
+  flat_copy(a.value.type(), a.value.raw(), 0, args.out().raw, 0, a.value.count(), args.pool, args.isa);
   return ok();
 }
 
@@ -113,7 +113,7 @@ Result<Facts> infer_of_shape(const Constant& a, const Facts& in) {
 Status reference_of_shape(const Constant& a, Args& args) {
   const View& y = args.out();
   clear_tail(y.type, y.raw, y.count);
-  fill(y.type, a.value.raw(), y.raw, y.count, args.pool);
+  fill(y.type, a.value.raw(), y.raw, y.count, args.pool, args.isa);
   return ok();
 }
 

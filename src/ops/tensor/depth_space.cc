@@ -52,7 +52,7 @@ void move(const Blocks& a, const View& deep, const View& wide, bool to_space, co
   for (const Axis& axis : to_space ? spatial : a.channel_first ? crd : dcr) {
     loops.add(axis.n, to_space ? axis.deep : axis.wide, to_space ? axis.wide : axis.deep);
   }
-  strided_copy(loops, deep.type, args.in(0).raw, 0, args.out().raw, 0, args.pool);
+  strided_copy(loops, deep.type, args.in(0).raw, 0, args.out().raw, 0, args.pool, args.isa);
 }
 
 Status to_space(const Blocks& a, Args& args) {

@@ -24,7 +24,7 @@ Status reference_expand(const Expand&, Args& args) {
     const bool repeats = i < missing || x.dims[i - missing] == 1;
     loops.add(y.dims[i], repeats ? 0 : from[i - missing], to[i]);
   }
-  strided_copy(loops, x.type, x.raw, 0, y.raw, 0, args.pool);
+  strided_copy(loops, x.type, x.raw, 0, y.raw, 0, args.pool, args.isa);
   return ok();
 }
 
@@ -98,7 +98,7 @@ Status reference_tile(const Tile&, Args& args) {
     loops.add(y.dims[i] / x.dims[i], 0, x.dims[i] * to[i]);
     loops.add(x.dims[i], from[i], to[i]);
   }
-  strided_copy(loops, x.type, x.raw, 0, y.raw, 0, args.pool);
+  strided_copy(loops, x.type, x.raw, 0, y.raw, 0, args.pool, args.isa);
   return ok();
 }
 

@@ -47,7 +47,7 @@ Status reference(const OneHot& a, Args& args) {
   const View &indices = args.in(0), &values = args.in(2), &y = args.out();
   SDX_ASSIGN(const size_t axis, resolve_axis(a.axis, y.rank()));
   const AxisSplit at = split_at(y.dims, axis);
-  fill(y.type, values.raw, y.raw, y.count, args.pool);
+  fill(y.type, values.raw, y.raw, y.count, args.pool, args.isa);
   for (size_t i = 0; i < indices.count; ++i) {
     int64_t index = get_i64(indices.type, indices.raw, i);
     if (indices.type == DType::u64 && index < 0) continue;

@@ -46,11 +46,12 @@ struct Border {
 
 // Row by row: the innermost axis is a border, a run that is copied whole, and a border.
 void pad_rows(const View& x, const View& y, std::span<const int64_t> begins,
-              std::span<const int64_t> ends, Mode mode, const void* constant, Pool* pool) {
+              std::span<const int64_t> ends, Mode mode, const void* constant, Pool* pool,
+              Isa isa) {
   const size_t rank = y.rank();
   clear_tail(y.type, y.raw, y.count);
   if (y.count == 0) return;
-  if (rank == 0) return flat_copy(x.type, x.raw, 0, y.raw, 0, 1, pool);
+  if (rank == 0) return copy_element(x.type, x.raw, 0, y.raw, 0);
   const SmallInts strides = strides_of(x.dims);
   const auto border = [&](size_t axis) {
     return Border{mode, begins[axis], ends[axis], x.dims[axis]};
@@ -73,7 +74,8 @@ void pad_rows(const View& x, const View& y, std::span<const int64_t> begins,
       const auto fill_run = [&](size_t from, size_t count) {
         Loops loops;
         loops.add(int64_t(count), 0, 1);
-        strided_copy(loops, y.type, constant, 0, y.raw, int64_t(row * width + from), nullptr);
+        strided_copy(loops, y.type, constant, 0, y.raw, int64_t(row * width + from), nullptr,
+                     isa);
       };
       if (outside) {
         fill_run(0, width);
@@ -168,7 +170,7 @@ Status reference_pad(const Pad& a, Args& args) {
   Element zero;
   if (a.value != 0) set_f64(x.type, zero.bytes, 0, a.value);
   const void* constant = args.has(2) && args.in(2).count > 0 ? args.in(2).raw : zero.data(x.type);
-  pad_rows(x, y, begins, ends, a.mode, constant, args.pool);
+  pad_rows(x, y, begins, ends, a.mode, constant, args.pool, args.isa);
   return ok();
 }
 
@@ -252,7 +254,7 @@ Status reference_center(const CenterCropPad&, Args& args) {
     ends[i] = more - more / 2;
   }
   const Element zero;
-  pad_rows(x, y, begins, ends, Mode::constant, zero.data(x.type), args.pool);
+  pad_rows(x, y, begins, ends, Mode::constant, zero.data(x.type), args.pool, args.isa);
   return ok();
 }
 

@@ -112,7 +112,7 @@ Status reference_elements(const ScatterElements& a, Args& args) {
   SDX_ASSIGN(const size_t axis, resolve_axis(a.axis, x.rank()));
   SDX_TRY(check_indices(indices, x.dims[axis], axis));
   const SmallInts strides = strides_of(x.dims);
-  flat_copy(x.type, x.raw, 0, y.raw, 0, x.count, args.pool);
+  flat_copy(x.type, x.raw, 0, y.raw, 0, x.count, args.pool, args.isa);
   for (size_t i = 0; i < indices.count; ++i) {
     update(x.type, a.reduction, y.raw, element_position(indices, i, axis, x.dims, strides),
            updates.raw, i, 1);
@@ -197,7 +197,7 @@ Status reference_nd(const ScatterNd& a, Args& args) {
   const size_t depth = size_t(indices.dims.back());
   const size_t tuples = split_at(indices.dims, indices.rank() - 1).outer;
   const size_t slice = split_at(x.dims, 0, depth).inner;
-  flat_copy(x.type, x.raw, 0, y.raw, 0, x.count, args.pool);
+  flat_copy(x.type, x.raw, 0, y.raw, 0, x.count, args.pool, args.isa);
   for (size_t i = 0; i < tuples; ++i) {
     update(x.type, a.reduction, y.raw, tuple_position(indices, i, depth, x.dims, 0) * slice,
            updates.raw, i * slice, slice);
@@ -274,7 +274,7 @@ Status reference_cache(const TensorScatter& a, Args& args) {
   const AxisSplit at = split_at(x.dims, axis);
   const size_t length = size_t(updates.dims[axis]);
   clear_tail(y.type, y.raw, y.count);
-  flat_copy(x.type, x.raw, 0, y.raw, 0, x.count, args.pool);
+  flat_copy(x.type, x.raw, 0, y.raw, 0, x.count, args.pool, args.isa);
   const size_t batch = size_t(x.dims[0]), per_batch = batch == 0 ? 0 : at.outer / batch;
   for (size_t outer = 0; outer < at.outer; ++outer) {
     int64_t start = args.has(2) ? args.in(2).data<int64_t>()[outer / per_batch] : 0;

@@ -80,7 +80,7 @@ Status reference(const Slice& a, Args& args) {
     start += begin[i] * from[i];
     loops.add(y.dims[i], step[i] * from[i], to[i]);
   }
-  strided_copy(loops, x.type, x.raw, start, y.raw, 0, args.pool);
+  strided_copy(loops, x.type, x.raw, start, y.raw, 0, args.pool, args.isa);
   return ok();
 }
 

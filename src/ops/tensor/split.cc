@@ -62,7 +62,7 @@ Status reference(const Split& a, Args& args) {
       Loops loops;
       loops.add(int64_t(whole.outer), int64_t(whole.size * whole.inner), row);
       loops.add(row, 1, 1);
-      strided_copy(loops, x.type, x.raw, start, y.raw, 0, args.pool);
+      strided_copy(loops, x.type, x.raw, start, y.raw, 0, args.pool, args.isa);
     }
     start += row;
   }

@@ -82,7 +82,8 @@ constexpr size_t kStreamBytes = size_t{24} << 20;
 
 // Rows that are contiguous on both sides.
 template <class T>
-void copy_runs(std::span<const Loops::Loop> outer, size_t run, const T* from, T* to, Pool* pool) {
+void copy_runs(std::span<const Loops::Loop> outer, size_t run, const T* from, T* to, Pool* pool,
+               Isa isa) {
   if (outer.empty()) {
     share(pool, run, sizeof(T), [&](size_t begin, size_t end, int) {
       std::memcpy(to + begin, from + begin, (end - begin) * sizeof(T));
@@ -91,7 +92,6 @@ void copy_runs(std::span<const Loops::Loop> outer, size_t run, const T* from, T*
   }
   constexpr size_t kLongRun = 2048;
   if (run * sizeof(T) >= kLongRun && iterations(outer) * run * sizeof(T) >= kStreamBytes) {
-    const Isa isa = best_isa();
     share(pool, iterations(outer), run * sizeof(T), [&](size_t begin, size_t end, int) {
       Odometer at(outer, begin);
       for (size_t i = begin; i < end; ++i, at.next()) {
@@ -120,7 +120,7 @@ void copy_runs(std::span<const Loops::Loop> outer, size_t run, const T* from, T*
 // in the cache.
 template <class T>
 void copy_transposed(std::span<const Loops::Loop> loops, size_t j, const T* from, T* to,
-                     Pool* pool) {
+                     Pool* pool, Isa isa) {
   const Loops::Loop column = loops.back(), row = loops[j];
   const TurnTile whole_tile = turn_tile(sizeof(T), row.n, column.n);
   std::array<Loops::Loop, 48> outer;
@@ -141,7 +141,7 @@ void copy_transposed(std::span<const Loops::Loop> loops, size_t j, const T* from
                 aligned(int64_t(reinterpret_cast<uintptr_t>(to)));
   for (const Loops::Loop& loop : loops.first(loops.size() - 1))
     stream &= aligned(loop.to * int64_t(sizeof(T)));
-  const auto turn = SDX_PICK(turn, best_isa());
+  const auto turn = SDX_PICK(turn, isa);
   const size_t bytes =
       std::min(row.n, whole_tile.rows) * std::min(column.n, whole_tile.columns) * sizeof(T);
   share(pool, tiles, bytes, [&](size_t begin, size_t end, int) {
@@ -211,19 +211,19 @@ void copy_any(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* po
 }
 
 template <class T>
-void copy(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* pool) {
+void copy(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* pool, Isa isa) {
   if (loops.empty()) {
     *to = *from;
     return;
   }
   const Loops::Loop inner = loops.back();
   if (inner.from == 1 && inner.to == 1) {
-    return copy_runs(loops.first(loops.size() - 1), inner.n, from, to, pool);
+    return copy_runs(loops.first(loops.size() - 1), inner.n, from, to, pool, isa);
   }
   if (inner.to == 1 && inner.from != 0 && inner.n >= 4) {
     for (size_t j = loops.size() - 1; j-- > 0;) {
       if (loops[j].from != 1 || loops[j].n < 4) continue;
-      if constexpr (sizeof(T) <= 8) return copy_transposed(loops, j, from, to, pool);
+      if constexpr (sizeof(T) <= 8) return copy_transposed(loops, j, from, to, pool, isa);
     }
   }
   if (inner.n >= 8 || loops.size() == 1) return copy_any(loops, from, to, pool);
@@ -288,7 +288,7 @@ void by_size(DType type, F&& f) {
 }  // namespace
 
 void strided_copy(const Loops& loops, DType type, const void* from, int64_t from_start, void* to,
-                  int64_t to_start, Pool* pool) {
+                  int64_t to_start, Pool* pool, Isa isa) {
   if (loops.empty()) return;
   if (type != DType::string && is_packed(type)) {
     return copy_packed(loops.loops(), type, from, from_start, to, to_start);
@@ -301,22 +301,22 @@ void strided_copy(const Loops& loops, DType type, const void* from, int64_t from
       for (size_t i = 0, n = iterations(loops.loops()); i < n; ++i, at.next())
         y[at.to] = x[at.from];
     } else {
-      copy(loops.loops(), x, y, pool);
+      copy(loops.loops(), x, y, pool, isa);
     }
   });
 }
 
 void flat_copy(DType type, const void* from, size_t from_start, void* to, size_t to_start,
-               size_t count, Pool* pool) {
+               size_t count, Pool* pool, Isa isa) {
   Loops loops;
   loops.add(int64_t(count), 1, 1);
-  strided_copy(loops, type, from, int64_t(from_start), to, int64_t(to_start), pool);
+  strided_copy(loops, type, from, int64_t(from_start), to, int64_t(to_start), pool, isa);
 }
 
-void fill(DType type, const void* value, void* to, size_t count, Pool* pool) {
+void fill(DType type, const void* value, void* to, size_t count, Pool* pool, Isa isa) {
   Loops loops;
   loops.add(int64_t(count), 0, 1);
-  strided_copy(loops, type, value, 0, to, 0, pool);
+  strided_copy(loops, type, value, 0, to, 0, pool, isa);
 }
 
 void clear_tail(DType type, void* data, size_t count) {

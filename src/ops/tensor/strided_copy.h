@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/dtype.h"
+#include "kernel/isa.h"
 #include "kernel/pool.h"
 
 namespace sdx {
@@ -33,14 +34,19 @@ class Loops {
 // to[to_start + sum i*to_stride] = from[from_start + sum i*from_stride] for any element type.
 // `pool` may be null.
 void strided_copy(const Loops& loops, DType type, const void* from, int64_t from_start, void* to,
-                  int64_t to_start, Pool* pool);
+                  int64_t to_start, Pool* pool, Isa isa);
 
 // `count` elements from one contiguous place to another.
 void flat_copy(DType type, const void* from, size_t from_start, void* to, size_t to_start,
-               size_t count, Pool* pool);
+               size_t count, Pool* pool, Isa isa);
+
+// Element `j` of `to` becomes element `i` of `from`.
+inline void copy_element(DType type, const void* from, size_t i, void* to, size_t j) {
+  flat_copy(type, from, i, to, j, 1, nullptr, Isa::portable);
+}
 
 // Every element becomes the first one of `value`.
-void fill(DType type, const void* value, void* to, size_t count, Pool* pool);
+void fill(DType type, const void* value, void* to, size_t count, Pool* pool, Isa isa);
 
 // Packed elements are set one by one; the unused bits of the last byte must not keep what was in
 // memory before.

@@ -47,7 +47,7 @@ void check_transposition(DType type, std::mt19937& random, Pool& pool) {
   const SmallInts from = strides_of(dims), to = strides_of(turned);
   Loops loops;
   for (size_t i = 0; i < rank; ++i) loops.add(turned[i], from[perm[i]], to[i]);
-  strided_copy(loops, type, x.raw(), 0, y.raw(), 0, &pool);
+  strided_copy(loops, type, x.raw(), 0, y.raw(), 0, &pool, native_isa());
   for (size_t i = 0; i < y.count(); ++i) {
     size_t source = 0;
     for (size_t axis = 0; axis < rank; ++axis) {
@@ -76,7 +76,7 @@ TEST(StridedCopy, a_large_transposition_is_shared_by_threads) {
     loops.add(3, 301 * 257, 301 * 257);
     loops.add(257, 1, 301);
     loops.add(301, 257, 1);
-    strided_copy(loops, type, x.raw(), 0, y.raw(), 0, &pool);
+    strided_copy(loops, type, x.raw(), 0, y.raw(), 0, &pool, native_isa());
     for (size_t b = 0; b < 3; ++b) {
       for (size_t i = 0; i < 257; ++i) {
         for (size_t j = 0; j < 301; ++j) {
@@ -99,7 +99,7 @@ TEST(StridedCopy, planes_become_channels) {
       loops.add(batch, n * m, n * m);
       loops.add(m, 1, n);
       loops.add(n, m, 1);
-      strided_copy(loops, DType::u8, x.raw(), 0, y.raw(), 0, &pool);
+      strided_copy(loops, DType::u8, x.raw(), 0, y.raw(), 0, &pool, native_isa());
       for (size_t b = 0; b < size_t(batch); ++b) {
         for (size_t i = 0; i < pixels; ++i) {
           for (size_t c = 0; c < planes; ++c)
@@ -117,7 +117,7 @@ TEST(StridedCopy, walks_backwards_and_repeats) {
   Loops loops;
   loops.add(2, 0, 4);
   loops.add(4, -1, 1);
-  strided_copy(loops, DType::i16, x.raw(), 3, y.raw(), 0, nullptr);
+  strided_copy(loops, DType::i16, x.raw(), 3, y.raw(), 0, nullptr, native_isa());
   for (size_t i = 0; i < 8; ++i) EXPECT_TRUE(same_element(y, i, x, 3 - i % 4));
 }
 

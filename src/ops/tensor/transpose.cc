@@ -36,7 +36,7 @@ Status reference(const Transpose& a, Args& args) {
   Loops loops;
   for (size_t i = 0; i < y.rank(); ++i) loops.add(y.dims[i], from[a.axis(i, y.rank())], to[i]);
   clear_tail(y.type, y.raw, y.count);
-  strided_copy(loops, x.type, x.raw, 0, y.raw, 0, args.pool);
+  strided_copy(loops, x.type, x.raw, 0, y.raw, 0, args.pool, args.isa);
   return ok();
 }
 
