@@ -102,8 +102,8 @@ Load load_of(const plan::Plan& plan, const plan::Step& step) {
   for (const typed::Outlet input : node.inputs) in.push_back(plan.graph.fact(input));
   for (const Fact& fact : in) count(fact);
   for (const Fact& fact : node.outputs) count(fact);
-  if (step.fused) {
-    for (const typed::Outlet input : plan.graph.node(step.fused->node).inputs) {
+  if (step.epilogue) {
+    for (const typed::Outlet input : plan.graph.node(step.epilogue->node).inputs) {
       if (input.node != step.node) count(plan.graph.fact(input));
     }
   }
@@ -138,7 +138,7 @@ std::vector<Row> rows_of(const plan::Plan& plan) {
     row.kernel = step.late                ? "late"
                  : step.kernel == nullptr ? "reference"
                                           : std::string(step.kernel->name);
-    if (step.fused) row.kernel += " + program";
+    if (step.epilogue) row.kernel += " + program";
     row.why = why(step, node.op());
     row.name = node.use.name.empty() ? fmt::format("%{}", step.node) : node.use.name;
     if (!node.outputs.empty()) row.shape = node.outputs[0].text();

@@ -18,7 +18,7 @@ size_t physical_memory();
 
 struct CompileOptions {
   int threads = 0;                      // 0: the CPUs this process may use
-  Isa isa = native_isa();                 // no bit depends on it
+  Isa isa = native_isa();               // no bit depends on it
   bool optimize = true;                 // rewrites; they keep every bit
   bool strict = false;                  // --numerics strict: no rewrite that changes bits
   bool reference = false;               // run every operator's reference body

@@ -185,18 +185,18 @@ class Tracer {
                     {},
                     {}};
     std::vector<uint32_t> parts{step.node};
-    if (step.fused) parts.push_back(step.fused->node);
+    if (step.epilogue) parts.push_back(step.epilogue->node);
     std::set<Origin> origins;
     for (const uint32_t part : parts) {
       origins.insert(pasts_[part].origins.begin(), pasts_[part].origins.end());
       for (const Reader::Happened& happened : pasts_[part].by)
         made.by.push_back(replacement(happened));
     }
-    if (step.fused) {
+    if (step.epilogue) {
       const std::string product = typed::shown(node);
       made.by.push_back({"plan",
                          "epilogue",
-                         {product, typed::shown(plan_.graph.node(step.fused->node))},
+                         {product, typed::shown(plan_.graph.node(step.epilogue->node))},
                          {product}});
     }
     for (const Place& place : places_.all()) {

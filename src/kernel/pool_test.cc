@@ -10,7 +10,6 @@
 #include <numeric>
 #include <vector>
 
-
 namespace sdx {
 
 TEST(Pool, covers_every_index_once) {

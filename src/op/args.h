@@ -6,32 +6,11 @@
 #include <span>
 
 #include "base/tensor.h"
+#include "base/view.h"
 #include "kernel/isa.h"
 #include "kernel/pool.h"
 
 namespace sdx {
-
-// A contiguous, row-major tensor that somebody else owns. Packed element types are packed as in
-// files.
-struct View {
-  DType type =
-      DType::undefined;  // undefined: an optional input that is absent, an output nobody wants
-  std::span<const int64_t> dims;
-  void* raw = nullptr;
-  size_t count = 0;
-
-  bool present() const { return type != DType::undefined; }
-  size_t rank() const { return dims.size(); }
-  size_t bytes() const { return bytes_for(type, count); }
-  template <class T>
-  T* data() const {
-    return static_cast<T*>(raw);
-  }
-  template <class T>
-  std::span<T> values() const {
-    return {data<T>(), count};
-  }
-};
 
 View view_of(const Tensor&);
 
@@ -44,7 +23,7 @@ class LateOutputs {
   virtual void give(size_t output, Value value) = 0;
 };
 
-class FusedProgram;  // op/epilogue.h
+class EpilogueProgram;  // kernel/epilogue/program.h
 
 struct Args {
   std::span<const View> ins;
@@ -55,8 +34,8 @@ struct Args {
   const void* packed = nullptr;  // what the kernel's pack() made
   LateOutputs* late = nullptr;
   // A program to run on the product's blocks, and its inputs; the output is the program's.
-  const FusedProgram* fused = nullptr;
-  std::span<const View> fused_inputs;
+  const EpilogueProgram* epilogue = nullptr;
+  std::span<const View> epilogue_inputs;
 
   const View& in(size_t i) const { return ins[i]; }
   bool has(size_t i) const { return i < ins.size() && ins[i].present(); }

@@ -37,7 +37,7 @@ struct Kernel {
   // Constant inputs rearranged once, at planning; run() finds the result in Args::packed.
   std::shared_ptr<const void> (*pack)(const A&, const Call&, Pool&) = nullptr;
   uint32_t packs = 0;  // bit i: input i is constant and only needed by pack()
-  // Can run Args::fused on blocks of output 0: how many of its axes are the blocks' rows; 0:
+  // Can run Args::epilogue on blocks of output 0: how many of its axes are the blocks' rows; 0:
   // not this time.
   size_t (*epilogue)(const A&, const Call&) = nullptr;
 };

@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "kernel/tile/halves.h"
+#include "kernel/elementwise/halves.h"
 #include "ops/common.h"
 
 namespace sdx {

@@ -161,8 +161,8 @@ class Placer {
       for (const Outlet input : graph_.node(step.node).inputs) {
         if (input.present()) last_read_[input.node][input.slot] = s;
       }
-      if (!step.fused) continue;
-      for (const Outlet input : graph_.node(step.fused->node).inputs)
+      if (!step.epilogue) continue;
+      for (const Outlet input : graph_.node(step.epilogue->node).inputs)
         last_read_[input.node][input.slot] = s;
     }
     for (const typed::Output& output : graph_.outputs()) {
@@ -194,10 +194,10 @@ class Placer {
         own({step.node, slot}, {Place::Kind::late, 0, 0, s, kNever});
       return false;
     }
-    if (step.fused) {
+    if (step.epilogue) {
       // The product is written where the program's result goes, so that memory must not be an
       // operand's.
-      const Outlet out{step.fused->node, 0};
+      const Outlet out{step.epilogue->node, 0};
       own(out, {Place::Kind::arena, 0, bytes_of(graph_.fact(out)), s, std::max(s, last_read(out))});
       return false;
     }

@@ -178,10 +178,13 @@ void fuse_programs(Plan& plan) {
     const Call call{product_in, out, plan.options.isa, plan.options.threads};
     const size_t rows = step.kernel->epilogue(graph.node(step.node).resolved.get(), call);
     if (!ready || rows == 0 || out[0].dims() != node.outputs[0].dims()) continue;
-    auto fused =
-        FusedProgram::make(*node.op().program(node.resolved.get()), product, in, out[0], rows);
-    if (!fused) continue;
-    step.fused = std::make_shared<const Fusion>(Fusion{reader, *std::move(fused)});
+    std::vector<Dims> dims;
+    for (const Fact& fact : in) dims.push_back(fact.dims());
+    auto epilogue = EpilogueProgram::make(*node.op().program(node.resolved.get()), product, dims,
+                                          out[0].dims(), rows);
+    if (!epilogue) continue;
+    step.epilogue =
+        std::make_shared<const StepEpilogue>(StepEpilogue{reader, *std::move(epilogue)});
     gone[step_of[reader]] = true;
     step_of[reader] = s;  // its readers now wait for this step
   }
@@ -209,7 +212,7 @@ void forget_packed(Plan& plan) {
   }
   for (const Step& step : plan.steps) {
     read(step.node, step.packed ? step.kernel->packs : 0);
-    if (step.fused) read(step.fused->node, 0);
+    if (step.epilogue) read(step.epilogue->node, 0);
   }
   for (uint32_t id = 0; id < plan.graph.size(); ++id) {
     if (plan.graph.node(id).kind == typed::Node::Kind::constant && !needed[id])
@@ -273,8 +276,8 @@ std::string to_text(const Plan& plan) {
     for (const typed::Outlet input : node.inputs) {
       out += input.present() ? fmt::format(" {}", text(plan.places[input.node][input.slot])) : " -";
     }
-    if (step.fused)
-      out += fmt::format(" then [{}]", fmt::join(step.fused->program.program().text(), "; "));
+    if (step.epilogue)
+      out += fmt::format(" then [{}]", fmt::join(step.epilogue->program.program().text(), "; "));
     out += " ->";
     const Facts& results = plan.graph.node(plan.result_of(step)).outputs;
     for (size_t slot = 0; slot < results.size(); ++slot) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "op/epilogue.h"
+#include "kernel/epilogue/program.h"
 #include "plan/packs.h"
 #include "rewrite/rewritten.h"
 #include "typed/graph.h"
@@ -43,9 +43,9 @@ struct Place {
 };
 
 // An Elementwise node that runs inside the kernel of the product that feeds it.
-struct Fusion {
+struct StepEpilogue {
   uint32_t node;
-  FusedProgram program;
+  EpilogueProgram program;
 };
 
 struct Step {
@@ -53,7 +53,7 @@ struct Step {
   const Op::AnyKernel* kernel = nullptr;  // null: the reference
   std::shared_ptr<const void> packed;
   size_t scratch_offset = 0, scratch_bytes = 0;
-  std::shared_ptr<const Fusion> fused;  // what the step gives is then this node's output
+  std::shared_ptr<const StepEpilogue> epilogue;  // what the step gives is then this node's output
   bool late =
       false;  // shapes known only when its inputs are: typed, given memory and run in one go
   bool has_bodies = false;  // holds subgraphs, which stay as the plan typed them
@@ -61,7 +61,9 @@ struct Step {
 
 struct Plan {
   // The node whose outputs the step writes.
-  uint32_t result_of(const Step& step) const { return step.fused ? step.fused->node : step.node; }
+  uint32_t result_of(const Step& step) const {
+    return step.epilogue ? step.epilogue->node : step.node;
+  }
 
   typed::Graph graph;
   std::vector<Step> steps;                 // in order; views cost no step

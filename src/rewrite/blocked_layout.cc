@@ -1,4 +1,5 @@
-// Convolutions that feed each other keep their channels in blocks of 16 (kernel/conv/blocked.h).
+// Convolutions that feed each other keep their channels in blocks of 16
+// (kernel/conv/blocked/conv_blocked.h).
 //
 //   z = Conv(Relu(Conv(x, v)), w)   ->   z = FromBlocked(ConvBlocked(Relu(ConvBlocked(x, v)), w))
 //
@@ -10,7 +11,7 @@
 #include <array>
 #include <numeric>
 
-#include "kernel/conv/blocked.h"
+#include "kernel/conv/blocked/conv_blocked.h"
 #include "ops/fused/blocked.h"
 #include "ops/list.h"
 #include "rewrite/rewrite.h"

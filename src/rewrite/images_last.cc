@@ -9,7 +9,7 @@
 // numbers, lies ahead.
 #include <algorithm>
 
-#include "kernel/conv/pixels.h"
+#include "kernel/conv/channels_last/conv_channels_last.h"
 #include "ops/conv/conv_last.h"
 #include "ops/list.h"
 #include "rewrite/rules.h"
@@ -69,7 +69,7 @@ bool conv_can(const Rewriting& r, const Node& node) {
     s.stride[i + 1] = size_t(at(strides, i, 1));
     s.dilation[i + 1] = size_t(at(dilations, i, 1));
   }
-  return conv_pixels_fits(s);
+  return conv_channels_last_fits(s);
 }
 
 // What comes out is at most half of what goes in.

@@ -96,7 +96,7 @@ void Session::lay_out() {
   for (const Step& step : plan.steps) {
     wires += plan.graph.node(step.node).inputs.size();
     wires += plan.graph.node(plan.result_of(step)).outputs.size();
-    if (step.fused) wires += plan.graph.node(step.fused->node).inputs.size();
+    if (step.epilogue) wires += plan.graph.node(step.epilogue->node).inputs.size();
   }
   dims_.reserve(wires);  // views point into it
   for (const Step& step : plan.steps) {
@@ -108,10 +108,10 @@ void Session::lay_out() {
       has_late_ = true;
     } else {
       for (const Outlet input : node.inputs) views_.push_back(view_at(input));
-      if (step.fused) {
-        for (const Outlet input : plan.graph.node(step.fused->node).inputs) {
+      if (step.epilogue) {
+        for (const Outlet input : plan.graph.node(step.epilogue->node).inputs) {
           views_.push_back(input.node == step.node ? View{} : view_at(input));
-          ++prepared.fused_inputs;
+          ++prepared.epilogue_inputs;
         }
       }
       for (uint32_t slot = 0; slot < outputs; ++slot) views_.push_back(view_at({result, slot}));
@@ -305,9 +305,9 @@ Status Session::execute(std::span<const Value> inputs, std::span<Tensor> outputs
     }
     Args args;
     args.ins = {views_.data() + at.first_view, at.inputs};
-    args.fused = step.fused ? &step.fused->program : nullptr;
-    args.fused_inputs = {views_.data() + at.first_view + at.inputs, at.fused_inputs};
-    args.outs = {views_.data() + at.first_view + at.inputs + at.fused_inputs, at.outputs};
+    args.epilogue = step.epilogue ? &step.epilogue->program : nullptr;
+    args.epilogue_inputs = {views_.data() + at.first_view + at.inputs, at.epilogue_inputs};
+    args.outs = {views_.data() + at.first_view + at.inputs + at.epilogue_inputs, at.outputs};
     args.scratch = {static_cast<std::byte*>(arena_.get()) + step.scratch_offset,
                     step.scratch_bytes};
     args.pool = &compiled_->pool();

@@ -53,7 +53,7 @@ class Session final : private BodyRunner {
     typed::Outlet outlet;  // of a late value
   };
   struct Prepared {
-    size_t first_view, inputs, fused_inputs, outputs;
+    size_t first_view, inputs, epilogue_inputs, outputs;
     size_t first_patch, patches;
   };
 

@@ -14,9 +14,9 @@ void Trace::start(const plan::Plan& plan) {
   users_ = plan.graph.successors();
   for (const plan::Step& step : plan.steps) {
     is_step_[step.node] = true;
-    if (!step.fused) continue;
-    is_step_[step.fused->node] = true;
-    part_of_[step.fused->node] = step.node;
+    if (!step.epilogue) continue;
+    is_step_[step.epilogue->node] = true;
+    part_of_[step.epilogue->node] = step.node;
   }
   for (uint32_t id = 0; id < size; ++id) {
     for (const Outlet input : plan.graph.node(id).inputs) missing_[id] += input.present() ? 1 : 0;

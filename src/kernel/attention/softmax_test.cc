@@ -1,5 +1,4 @@
 #include "kernel/attention/softmax.h"
-#include "kernel/isa_testing.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "kernel/isa_testing.h"
 #include "kernel/random/philox.h"
 #include "kernel/rows/rows.h"
 

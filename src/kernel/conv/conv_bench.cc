@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "kernel/conv/blocked.h"
-#include "kernel/conv/conv.h"
-#include "kernel/conv/conv_int8.h"
+#include "kernel/conv/blocked/conv_blocked.h"
+#include "kernel/conv/int8_planes/conv_int8_planes.h"
+#include "kernel/conv/planes/conv_planes.h"
 #include "kernel/peak_bench.h"
 
 namespace sdx {
@@ -31,13 +31,13 @@ ConvShape layer(const benchmark::State& state) {
 void conv_layer(benchmark::State& state) {
   const ConvShape s = layer(state);
   const size_t pixels = s.out[1] * s.out[2];
-  std::vector<float> x(s.in_channels * s.in[1] * s.in[2], 0.5f), w(conv_packed_size(s), 0.25f),
-      packed(w.size());
-  std::vector<float> y(s.out_channels * pixels), scratch(conv_scratch_bytes(s, 1) / 4);
+  std::vector<float> x(s.in_channels * s.in[1] * s.in[2], 0.5f),
+      w(conv_planes_packed_size(s), 0.25f), packed(w.size());
+  std::vector<float> y(s.out_channels * pixels), scratch(conv_planes_scratch_bytes(s, 1) / 4);
   Pool pool(1);
-  conv_pack_weights(s, w.data(), packed.data(), pool);
+  conv_planes_pack(s, w.data(), packed.data(), pool);
   const ConvArgs g{s, x.data(), packed.data(), nullptr, y.data(), {}, scratch.data()};
-  for (auto _ : state) conv(g, pool, native_isa());
+  for (auto _ : state) conv_planes(g, pool, native_isa());
   report_flops(state, 2.0 * double(w.size()) * double(pixels));
 }
 BENCHMARK(conv_layer)
@@ -64,7 +64,7 @@ void conv_blocked_layer(benchmark::State& state) {
   const bool plain = s.in_channels < kBlockLanes;
   const size_t pixels = s.out[1] * s.out[2], lanes = plain ? 1 : kBlockLanes;
   std::vector<float> x((s.in_channels + lanes - 1) / lanes * lanes * s.in[1] * s.in[2], 0.5f);
-  std::vector<float> w(conv_packed_size(s), 0.25f), packed(conv_blocked_packed_size(s));
+  std::vector<float> w(conv_planes_packed_size(s), 0.25f), packed(conv_blocked_packed_size(s));
   std::vector<float> y(channel_blocks(s.out_channels) * kBlockLanes * pixels);
   std::vector<float> scratch(conv_blocked_scratch_bytes(s, plain) / 4);
   Pool pool(1);
@@ -105,16 +105,16 @@ BENCHMARK(conv_blocked_layer)
 void conv_int8_layer(benchmark::State& state) {
   const ConvShape s = layer(state);
   const size_t pixels = s.out[1] * s.out[2];
-  std::vector<uint8_t> x(s.in_channels * s.in[1] * s.in[2], 3), w(conv_packed_size(s), 5);
-  std::vector<int32_t> packed(conv_int8_packed_size(s)), y(s.out_channels * pixels);
-  std::vector<int32_t> scratch(conv_int8_scratch_bytes(s, 1) / 4);
+  std::vector<uint8_t> x(s.in_channels * s.in[1] * s.in[2], 3), w(conv_planes_packed_size(s), 5);
+  std::vector<int32_t> packed(conv_int8_planes_packed_size(s)), y(s.out_channels * pixels);
+  std::vector<int32_t> scratch(conv_int8_planes_scratch_bytes(s, 1) / 4);
   Pool pool(1);
-  conv_int8_pack_weights(s, w.data(), true, packed.data(), pool, native_isa());
+  conv_int8_planes_pack(s, w.data(), true, packed.data(), pool, native_isa());
   ConvInt8Args g;
   g.shape = s;
   g.x = x.data(), g.x_zero = 7, g.weights = packed.data(), g.w_signed = true, g.y = y.data(),
   g.scratch = scratch.data();
-  for (auto _ : state) conv_int8(g, pool, native_isa());
+  for (auto _ : state) conv_int8_planes(g, pool, native_isa());
   state.counters["GOP/s"] =
       benchmark::Counter(2e-9 * double(w.size()) * double(pixels) * double(state.iterations()),
                          benchmark::Counter::kIsRate);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "kernel/conv/conv.h"
+#include "kernel/conv/shape.h"
 #include "kernel/gemm/reference.h"
 
 namespace sdx::reference {

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "base/dtype.h"
-#include "kernel/gemm/finish.h"
+#include "kernel/epilogue/epilogue.h"
 #include "kernel/isa.h"
 
 namespace sdx {
@@ -43,10 +43,10 @@ struct GemmBlock {
   DType c_type;
   size_t ldc;
 
-  Finish finish;
+  AffineEpilogue affine;
   bool raw, resume;
   const void* bias_16;
-  Epilogue epilogue;
+  BlockEpilogue epilogue;
   size_t row, col;  // of the corner, for the epilogue
 
   float* a_pack;  // block_scratch_floats

@@ -67,13 +67,13 @@ struct Product {
     k.c_type = g.c_type;
     k.ldc = g.ldc;
     k.c = at(g.c, g.c_type, index * g.c_batch + row * g.ldc + col);
-    k.finish = g.finish;
+    k.affine = g.affine;
     k.raw = g.raw;
     k.resume = g.resume;
-    const size_t bias = index * g.bias_batch + row * g.finish.bias_row + col * g.finish.bias_col;
-    if (g.finish.bias != nullptr) k.finish.bias = g.finish.bias + bias;
-    if (g.finish.other != nullptr) {
-      k.finish.other = g.finish.other + (index * g.m + row) * g.finish.other_row + col;
+    const size_t bias = index * g.bias_batch + row * g.affine.bias_row + col * g.affine.bias_col;
+    if (g.affine.bias != nullptr) k.affine.bias = g.affine.bias + bias;
+    if (g.affine.other != nullptr) {
+      k.affine.other = g.affine.other + (index * g.m + row) * g.affine.other_row + col;
     }
     if (g.bias_16 != nullptr) k.bias_16 = at(g.bias_16, g.c_type, bias);
     k.epilogue = g.epilogue;

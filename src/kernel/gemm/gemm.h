@@ -10,7 +10,7 @@
 #include <cstddef>
 
 #include "base/dtype.h"
-#include "kernel/gemm/finish.h"
+#include "kernel/epilogue/epilogue.h"
 #include "kernel/isa.h"
 #include "kernel/pool.h"
 
@@ -36,15 +36,15 @@ struct GemmArgs {
   DType c_type = DType::f32;
 
   // Bias elements have C's type when that is 16 bits wide: pass them in `bias_16` then, and leave
-  // finish.bias null. Rows of finish.other, which is only for C of f32, are numbered through the
+  // affine.bias null. Rows of affine.other, which is only for C of f32, are numbered through the
   // batch.
-  Finish finish;
+  AffineEpilogue affine;
   bool raw = false;     // only for C of f32: the bare chains, any NaN as it comes
   bool resume = false;  // only for C of f32: the chains go on from what C holds
   const void* bias_16 = nullptr;
   // Rows are numbered through the batch: batch index * m + row. Blocks of a C of 16 bits come as
   // floats, rounded to its type, and are rounded again after.
-  Epilogue epilogue;
+  BlockEpilogue epilogue;
 
   // Products of a batch lie this many elements apart; 0 shares the operand.
   size_t batch = 1;
@@ -78,7 +78,7 @@ struct GemmF64Args {
   double* c = nullptr;
   size_t ldc = 0;
   double alpha = 1;
-  const double* bias = nullptr;  // as in Finish
+  const double* bias = nullptr;  // as in AffineEpilogue
   size_t bias_row = 0, bias_col = 0;
   double beta = 1;
   size_t batch = 1;

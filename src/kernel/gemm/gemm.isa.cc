@@ -15,7 +15,7 @@ size_t least(size_t a, size_t b) { return a < b ? a : b; }
 // finished here.
 void finish_16(const GemmBlock& g, float* block, size_t ld, size_t row, size_t col, size_t rows,
                size_t cols) {
-  const Finish& f = g.finish;
+  const AffineEpilogue& f = g.affine;
   alignas(64) float bias[kPanel];
   for (size_t r = 0; r < rows; ++r) {
     float* x = block + r * ld;
@@ -112,8 +112,8 @@ void run_panels(const GemmBlock& g, const Stretch& s, const Stretch& next, size_
   t.k = s.length;
   place_rows(g, s, row, rows, t);
   t.resume = s.begin != 0 || g.resume;
-  Finish finish = g.finish.at(row, 0);
-  const float *bias = finish.bias, *other = finish.other;
+  AffineEpilogue affine = g.affine.at(row, 0);
+  const float *bias = affine.bias, *other = affine.other;
   for (size_t p = s.first; p < s.end; ++p) {
     const size_t col = p * kPanel;
     t.cols = least(g.cols - col, kPanel);
@@ -128,15 +128,15 @@ void run_panels(const GemmBlock& g, const Stretch& s, const Stretch& next, size_
       t.ahead_step = kLine;
     }
     if (g.c_type == DType::f32) {
-      if (bias != nullptr) finish.bias = bias + col * finish.bias_col;
-      if (other != nullptr) finish.other = other + col;
+      if (bias != nullptr) affine.bias = bias + col * affine.bias_col;
+      if (other != nullptr) affine.other = other + col;
       t.c = static_cast<float*>(g.c) + row * g.ldc + col;
       t.ldc = g.ldc;
-      t.finish = s.last && !g.raw ? &finish : nullptr;
+      t.affine = s.last && !g.raw ? &affine : nullptr;
     } else {
       t.c = waiting + (p - s.first) * kPanel;
       t.ldc = kWaitingCols;
-      t.finish = nullptr;
+      t.affine = nullptr;
     }
     if (t.a_row != 0) {
       tile_block<RowsInPlace>(t, rows);
@@ -174,7 +174,7 @@ void run_stripe(const GemmBlock& g, size_t col) {
     });
   }
   float* c = static_cast<float*>(g.c) + col;
-  const Finish f = g.finish.at(0, col);
+  const AffineEpilogue f = g.affine.at(0, col);
   unroll<kVecs>([&](auto v) __attribute__((always_inline)) {
     Vec out = acc[v.value];
     if (f.alpha != 1) out = vec_mul(out, vec_set(f.alpha));
@@ -240,7 +240,7 @@ void gemm_block(const GemmBlock& given) {
     }
     g.b += striped / kPanel * g.b_panel;
     g.c = static_cast<float*>(g.c) + striped;
-    g.finish = g.finish.at(0, striped);
+    g.affine = g.affine.at(0, striped);
     g.col += striped;
     g.cols -= striped;
   }

@@ -84,7 +84,8 @@ std::vector<Shape> shapes() {
 
 // Everything that can vary, against the reference.
 void expect_reference_bits(const Shape& s, const std::vector<float>& a, const std::vector<float>& b,
-                           bool trans_a, bool trans_b, const Finish& finish, bool shared_b, Isa isa) {
+                           bool trans_a, bool trans_b, const AffineEpilogue& affine, bool shared_b,
+                           Isa isa) {
   SCOPED_TRACE(::testing::Message()
                << s.batch << " x " << s.m << "x" << s.n << "x" << s.k << " " << trans_a << trans_b);
   const size_t ldc = s.n + 3;
@@ -94,16 +95,16 @@ void expect_reference_bits(const Shape& s, const std::vector<float>& a, const st
   g.b = b.data(), g.ldb = trans_b ? s.k : s.n, g.trans_b = trans_b,
   g.b_batch = shared_b ? 0 : s.k * s.n;
   g.ldc = ldc, g.c_batch = s.m * ldc;
-  g.finish = finish;
+  g.affine = affine;
 
   std::vector<float> want(s.batch * s.m * ldc, 5.f);
   for (size_t i = 0; i < s.batch; ++i) {
     reference::matmul<float>({s.m, s.n, s.k, a.data() + i * g.a_batch, trans_a ? 1 : g.lda,
                               trans_a ? g.lda : 1, b.data() + i * g.b_batch, trans_b ? 1 : g.ldb,
-                              trans_b ? g.ldb : 1, want.data() + i * g.c_batch, ldc, finish.alpha,
-                              finish.bias, finish.bias_row, finish.bias_col, finish.beta});
-    for (size_t r = 0; finish.other != nullptr && r < s.m; ++r) {
-      const float* other = finish.other + (i * s.m + r) * finish.other_row;
+                              trans_b ? g.ldb : 1, want.data() + i * g.c_batch, ldc, affine.alpha,
+                              affine.bias, affine.bias_row, affine.bias_col, affine.beta});
+    for (size_t r = 0; affine.other != nullptr && r < s.m; ++r) {
+      const float* other = affine.other + (i * s.m + r) * affine.other_row;
       float* row = want.data() + i * g.c_batch + r * ldc;
       for (size_t j = 0; j < s.n; ++j) row[j] = reference::canonical(row[j] + other[j]);
     }
@@ -173,7 +174,8 @@ TEST(Gemm, rounds_alpha_beta_and_bias_one_by_one) {
     for (size_t row : {size_t{0}, size_t{1}, s.n}) {
       for (size_t col : {0, 1}) {
         for (float beta : {1.f, 0.3f}) {
-          expect_reference_bits(s, a, b, false, false, {0.7f, bias.data(), row, col, beta}, false, isa);
+          expect_reference_bits(s, a, b, false, false, {0.7f, bias.data(), row, col, beta}, false,
+                                isa);
         }
       }
     }
@@ -189,11 +191,11 @@ TEST(Gemm, adds_the_other_operand_last) {
       const auto bias = random_floats(s.n, 8, true),
                  other = random_floats(s.batch * s.m * s.n, 9, true);
       for (size_t row : {size_t{0}, s.n}) {
-        Finish finish;
-        finish.other = other.data(), finish.other_row = row;
-        expect_reference_bits(s, a, b, false, false, finish, false, isa);
-        finish.bias = bias.data(), finish.bias_col = 1, finish.alpha = 0.7f;
-        expect_reference_bits(s, a, b, false, true, finish, false, isa);
+        AffineEpilogue affine;
+        affine.other = other.data(), affine.other_row = row;
+        expect_reference_bits(s, a, b, false, false, affine, false, isa);
+        affine.bias = bias.data(), affine.bias_col = 1, affine.alpha = 0.7f;
+        expect_reference_bits(s, a, b, false, true, affine, false, isa);
       }
     }
   });

@@ -5,8 +5,8 @@
 // stop and continue from the stored sum.
 #pragma once
 
-#include "kernel/gemm/finish.h"
-#include "kernel/gemm/vec.h"
+#include "kernel/epilogue/epilogue.h"
+#include "kernel/simd/vec.h"
 
 namespace sdx::SDX_ISA {
 
@@ -36,8 +36,8 @@ struct TileArgs {
   const float* ahead = kNowhere;  // what tiles to come will read: one line is fetched at each k
   size_t ahead_step = 0;          // floats
   bool resume;                    // the chains continue from c instead of +0
-  const Finish* finish;  // what follows the chains, with `bias` at this tile's corner; null: the
-                         // chains are not at their end
+  const AffineEpilogue* affine;   // what follows the chains, with `bias` at this tile's corner;
+                                 // null: the chains are not at their end
 };
 
 template <int I>
@@ -127,7 +127,7 @@ void tile(const TileArgs& t) {
     ahead += ahead_step;
   }
 
-  if (const Finish* f = t.finish) {
+  if (const AffineEpilogue* f = t.affine) {
     if (f->alpha != 1) {
       const Vec alpha = vec_set(f->alpha);
       unroll<Rows>([&](auto r) __attribute__((always_inline)) {
@@ -215,10 +215,10 @@ void tile_block(const TileArgs& t, size_t rows) {
       s.b += j;
       s.c += r * t.ldc + j;
       s.cols = t.cols - j < kTileCols ? t.cols - j : kTileCols;
-      Finish finish;
-      if (t.finish != nullptr) {
-        finish = t.finish->at(r, j);
-        s.finish = &finish;
+      AffineEpilogue affine;
+      if (t.affine != nullptr) {
+        affine = t.affine->at(r, j);
+        s.affine = &affine;
       }
       kTiles<RowsOfA>.fn[height - 1][(s.cols + kLanes - 1) / kLanes - 1](s);
     }

@@ -30,17 +30,17 @@ struct AmxTiles {
   // Makes all tiles zero.
   void shape(const TileShapes& shapes) { asm volatile("ldtilecfg %0" ::"m"(shapes)); }
   void release() { asm volatile("tilerelease"); }
-  template <int kTile>
+  template <int kChunk>
   [[gnu::always_inline]] void zero() {
-    asm volatile("tilezero %%tmm%c0" ::"i"(kTile));
+    asm volatile("tilezero %%tmm%c0" ::"i"(kChunk));
   }
-  template <int kTile>
+  template <int kChunk>
   [[gnu::always_inline]] void load(const void* from, size_t step) {
-    asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(from), "r"(step), "i"(kTile) : "memory");
+    asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(from), "r"(step), "i"(kChunk) : "memory");
   }
-  template <int kTile>
+  template <int kChunk>
   [[gnu::always_inline]] void store(void* to, size_t step) {
-    asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(to), "r"(step), "i"(kTile) : "memory");
+    asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(to), "r"(step), "i"(kChunk) : "memory");
   }
   // sums += a * b; b is signed.
   template <int kSums, int kA, int kB>
@@ -63,22 +63,22 @@ struct TilesInMemory {
     std::memset(bytes, 0, sizeof bytes);
   }
   void release() {}
-  template <int kTile>
+  template <int kChunk>
   void zero() {
-    std::memset(bytes[kTile], 0, sizeof bytes[kTile]);
+    std::memset(bytes[kChunk], 0, sizeof bytes[kChunk]);
   }
-  template <int kTile>
+  template <int kChunk>
   void load(const void* from, size_t step) {
-    zero<kTile>();
-    for (size_t r = 0; r < shapes.rows[kTile]; ++r) {
-      std::memcpy(bytes[kTile][r], static_cast<const char*>(from) + r * step,
-                  shapes.row_bytes[kTile]);
+    zero<kChunk>();
+    for (size_t r = 0; r < shapes.rows[kChunk]; ++r) {
+      std::memcpy(bytes[kChunk][r], static_cast<const char*>(from) + r * step,
+                  shapes.row_bytes[kChunk]);
     }
   }
-  template <int kTile>
+  template <int kChunk>
   void store(void* to, size_t step) {
-    for (size_t r = 0; r < shapes.rows[kTile]; ++r)
-      std::memcpy(static_cast<char*>(to) + r * step, bytes[kTile][r], shapes.row_bytes[kTile]);
+    for (size_t r = 0; r < shapes.rows[kChunk]; ++r)
+      std::memcpy(static_cast<char*>(to) + r * step, bytes[kChunk][r], shapes.row_bytes[kChunk]);
   }
   template <int kSums, int kA, int kB>
   void add(bool a_signed) {

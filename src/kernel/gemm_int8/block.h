@@ -57,9 +57,9 @@ struct Int8Block {
   float* y;
   size_t ldc;
   Requantize requantize;
-  Finish finish;  // of y
-  EpilogueInt32 epilogue;
-  Epilogue y_epilogue;
+  AffineEpilogue affine;  // of y
+  BlockEpilogueInt32 epilogue;
+  BlockEpilogue y_epilogue;
   size_t row, col;  // of the corner, for the epilogue
 };
 

@@ -60,7 +60,7 @@ Int8Block block(const GemmInt8Args& g, size_t index, const int32_t* b, size_t ro
   k.y_epilogue = g.y_epilogue;
   k.row = index * g.m + row;
   k.col = col;
-  k.finish = g.finish.at(k.row, col);
+  k.affine = g.affine.at(k.row, col);
   return k;
 }
 

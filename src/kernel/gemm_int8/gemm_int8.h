@@ -6,14 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernel/gemm/finish.h"
+#include "kernel/epilogue/epilogue.h"
 #include "kernel/isa.h"
 #include "kernel/pool.h"
 
 namespace sdx {
 
-// As Epilogue in kernel/gemm/finish.h, for sums of integers.
-struct EpilogueInt32 {
+// As BlockEpilogue in kernel/epilogue/epilogue.h, for sums of integers.
+struct BlockEpilogueInt32 {
   void (*fn)(void* ctx, int32_t* c, size_t ldc, size_t row, size_t col, size_t rows,
              size_t cols) = nullptr;
   void* ctx = nullptr;
@@ -58,11 +58,11 @@ struct GemmInt8Args {
 
   int32_t* c = nullptr;  // c[i * ldc + j]
   size_t ldc = 0;
-  EpilogueInt32 epilogue;  // rows are numbered through the batch
+  BlockEpilogueInt32 epilogue;  // rows are numbered through the batch
   // Instead of c: the floats nearest to the sums, what follows at once, and on blocks of them.
   float* y = nullptr;
-  Finish finish;  // its rows are numbered through the batch
-  Epilogue y_epilogue;
+  AffineEpilogue affine;  // its rows are numbered through the batch
+  BlockEpilogue y_epilogue;
 
   size_t batch = 1;
   size_t a_batch = 0, b_batch = 0, c_batch = 0;  // elements between products; 0 shares the operand

@@ -215,7 +215,7 @@ void requantize_row(const RequantizeRow& t, const int32_t* sum, const int32_t* c
 
 // What follows a sum that is a float, at a row and column from the corner of `f`.
 #if defined(SDX_ISA_avx512)
-[[gnu::always_inline]] inline Vec finished(const Finish& f, Vec v, size_t row, size_t col,
+[[gnu::always_inline]] inline Vec finished(const AffineEpilogue& f, Vec v, size_t row, size_t col,
                                            __mmask16 some) {
   v = vec_mul(v, vec_set(f.alpha));
   if (f.bias != nullptr) {
@@ -228,7 +228,7 @@ void requantize_row(const RequantizeRow& t, const int32_t* sum, const int32_t* c
   return vec_canonical(v);
 }
 #else
-float finished(const Finish& f, float v, size_t row, size_t col) {
+float finished(const AffineEpilogue& f, float v, size_t row, size_t col) {
   v *= f.alpha;
   if (f.bias != nullptr) v += f.bias[row * f.bias_row + col * f.bias_col] * f.beta;
   if (f.other != nullptr) v += f.other[row * f.other_row + col];
@@ -268,7 +268,7 @@ void end_panel(const Int8Block& g, size_t row, size_t rows, size_t col, const in
           _mm512_mullo_epi32(_mm512_set1_epi32(int(a_rest)), _mm512_loadu_si512(b_zero + j)));
       const __m512i whole = _mm512_sub_epi32(_mm512_loadu_si512(sum + r * kPanel + j), zeros);
       if (g.y != nullptr) {
-        const Vec v = finished(g.finish, _mm512_cvtepi32_ps(whole), row + r, col + j, some);
+        const Vec v = finished(g.affine, _mm512_cvtepi32_ps(whole), row + r, col + j, some);
         _mm512_mask_storeu_ps(g.y + at + j, some, v);
       } else {
         _mm512_mask_storeu_epi32(g.c + at + j, some, whole);
@@ -281,7 +281,7 @@ void end_panel(const Int8Block& g, size_t row, size_t rows, size_t col, const in
     };
     if (g.y != nullptr) {
       for (size_t j = 0; j < cols; ++j)
-        g.y[at + j] = finished(g.finish, float(whole(j)), row + r, col + j);
+        g.y[at + j] = finished(g.affine, float(whole(j)), row + r, col + j);
     } else {
       for (size_t j = 0; j < cols; ++j) g.c[at + j] = whole(j);
     }
@@ -324,8 +324,8 @@ struct RowsTile {
   int32_t a_zero;
   const int32_t* start;
   int32_t* c;
-  float* y;  // instead of c, with `finish` at its corner
-  const Finish* finish;
+  float* y;  // instead of c, with `affine` at its corner
+  const AffineEpilogue* affine;
   size_t ldc, cols;
 };
 
@@ -377,7 +377,7 @@ void rows_tile(const RowsTile& t) {
     });
     return;
   }
-  const Finish& f = *t.finish;
+  const AffineEpilogue& f = *t.affine;
   unroll<Rows>([&](auto r) __attribute__((always_inline)) {
     unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
       const Vec q = finished(f, _mm512_cvtepi32_ps(acc[r.value][v.value]), r.value, v.value * 16,
@@ -442,15 +442,15 @@ void run_rows(const Int8Block& g, size_t row, size_t rows, size_t first, size_t 
   t.a_zero = int32_t(a_zero);
   t.start = start;
   t.ldc = g.ldc;
-  Finish finish;
-  t.finish = &finish;
+  AffineEpilogue affine;
+  t.affine = &affine;
   for (size_t col = first; col < end; col += kPanel) {
     const size_t at = row * g.ldc + col;
     t.panel = g.b + col / kPanel * int8_panel_size(g.k, kPanel);
     t.cols = least(kPanel, g.cols - col);
     if (g.y != nullptr) {
       t.y = g.y + at;
-      finish = g.finish.at(row, col);
+      affine = g.affine.at(row, col);
     } else {
       t.c = g.c + at;
     }

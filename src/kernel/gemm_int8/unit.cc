@@ -30,8 +30,8 @@ bool has_avx_vnni() {
 bool has_amx() {
 #if defined(__linux__)
   unsigned a = 0, b = 0, c = 0, d = 0;
-  constexpr unsigned kTile = 1u << 24, kInt8 = 1u << 25;
-  if (!has_avx512_vnni() || __get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kTile) == 0 ||
+  constexpr unsigned kChunk = 1u << 24, kInt8 = 1u << 25;
+  if (!has_avx512_vnni() || __get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kChunk) == 0 ||
       (d & kInt8) == 0 || __get_cpuid(1, &a, &b, &c, &d) == 0 || (c & bit_OSXSAVE) == 0) {
     return false;
   }

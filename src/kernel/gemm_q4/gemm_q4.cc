@@ -116,7 +116,7 @@ GemmArgs stretch_args(size_t m, size_t k, size_t n, const float* b) {
 
 // A stretch's epilogue, told of columns of the whole.
 struct Moved {
-  Epilogue to;
+  BlockEpilogue to;
   size_t col;
   static void block(void* self, float* c, size_t ldc, size_t row, size_t col, size_t rows,
                     size_t cols) {

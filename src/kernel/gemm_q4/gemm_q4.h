@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "kernel/gemm/finish.h"
+#include "kernel/epilogue/epilogue.h"
 #include "kernel/isa.h"
 #include "kernel/pool.h"
 
@@ -47,7 +47,7 @@ struct GemmQ4Args {
   const float* a = nullptr;  // a[i * b->k + k]
   const Q4Packed* b = nullptr;
   float* c = nullptr;  // c[i * b->n + j]
-  Epilogue epilogue;
+  BlockEpilogue epilogue;
   void* scratch = nullptr;  // gemm_q4_scratch_bytes(), aligned to 64
 };
 

@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "kernel/elementwise/arrays.h"
 #include "kernel/math/ulp.h"
-#include "kernel/tile/tile.h"
 
 namespace sdx {
 namespace {
@@ -55,7 +55,7 @@ TEST_P(DISABLED_every_float, errs_by_at_most_one_unit) {
   float worst_x = 0;
   for (uint64_t first = 0; first < (uint64_t(1) << 32); first += kBlock) {
     for (size_t i = 0; i < kBlock; ++i) x[i] = std::bit_cast<float>(uint32_t(first + i));
-    SDX_PICK(tile_unary, native_isa())(f.op, x.data(), y.data(), kBlock, 0, 0);
+    SDX_PICK(array_unary, native_isa())(f.op, x.data(), y.data(), kBlock, 0, 0);
     for (size_t i = 0; i < kBlock; ++i) {
       const double exact = f.exact(x[i]);
       if (y[i] == float(exact)) continue;  // correctly rounded: at most half a unit
@@ -80,12 +80,16 @@ TEST(DISABLED_gelu, equals_its_spelled_out_steps_for_every_float) {
   for (uint64_t first = 0; first < (uint64_t(1) << 32); first += kBlock) {
     for (size_t i = 0; i < kBlock; ++i) x[i] = std::bit_cast<float>(uint32_t(first + i));
     const float root = 0x1.6a09e6p+0f, one = 1, one_half = 0.5;
-    SDX_PICK(tile_unary, native_isa())(UnaryOp::gelu, x.data(), whole.data(), kBlock, 0, 0);
-    SDX_PICK(tile_binary, native_isa())(BinaryOp::div, x.data(), 1, &root, 0, steps.data(), kBlock);
-    SDX_PICK(tile_unary, native_isa())(UnaryOp::erf, steps.data(), steps.data(), kBlock, 0, 0);
-    SDX_PICK(tile_binary, native_isa())(BinaryOp::add, &one, 0, steps.data(), 1, steps.data(), kBlock);
-    SDX_PICK(tile_binary, native_isa())(BinaryOp::mul, &one_half, 0, x.data(), 1, half.data(), kBlock);
-    SDX_PICK(tile_binary, native_isa())(BinaryOp::mul, half.data(), 1, steps.data(), 1, steps.data(), kBlock);
+    SDX_PICK(array_unary, native_isa())(UnaryOp::gelu, x.data(), whole.data(), kBlock, 0, 0);
+    SDX_PICK(array_binary, native_isa())
+    (BinaryOp::div, x.data(), 1, &root, 0, steps.data(), kBlock);
+    SDX_PICK(array_unary, native_isa())(UnaryOp::erf, steps.data(), steps.data(), kBlock, 0, 0);
+    SDX_PICK(array_binary, native_isa())
+    (BinaryOp::add, &one, 0, steps.data(), 1, steps.data(), kBlock);
+    SDX_PICK(array_binary, native_isa())
+    (BinaryOp::mul, &one_half, 0, x.data(), 1, half.data(), kBlock);
+    SDX_PICK(array_binary, native_isa())
+    (BinaryOp::mul, half.data(), 1, steps.data(), 1, steps.data(), kBlock);
     for (size_t i = 0; i < kBlock; ++i) {
       ASSERT_EQ(std::bit_cast<uint32_t>(whole[i]), std::bit_cast<uint32_t>(steps[i])) << x[i];
     }

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <sstream>
 
-#include "kernel/tile/tile.h"
+#include "kernel/elementwise/arrays.h"
 
 namespace sdx {
 
@@ -112,26 +112,26 @@ std::vector<std::string> Program::text() const {
 
 void Program::run(const float* const* in, const uint8_t* stride, float* out, size_t n,
                   float* scratch, Isa isa) const {
-  const auto unary = SDX_PICK(tile_unary, isa);
-  const auto binary = SDX_PICK(tile_binary, isa);
-  for (size_t at = 0; at < n; at += kTile) {
-    const size_t count = std::min(kTile, n - at);
+  const auto unary = SDX_PICK(array_unary, isa);
+  const auto binary = SDX_PICK(array_binary, isa);
+  for (size_t at = 0; at < n; at += kChunk) {
+    const size_t count = std::min(kChunk, n - at);
     const auto data = [&](uint16_t operand) -> const float* {
       return operand < inputs_ ? in[operand] + at * stride[operand]
-                               : scratch + register_of_[operand - inputs_] * kTile;
+                               : scratch + register_of_[operand - inputs_] * kChunk;
     };
     const auto step = [&](uint16_t operand) -> size_t {
       return operand < inputs_ ? stride[operand] : 1;
     };
     for (size_t i = 0; i < steps_.size(); ++i) {
       const Instruction& instruction = steps_[i];
-      float* result = i + 1 == steps_.size() ? out + at : scratch + register_of_[i] * kTile;
+      float* result = i + 1 == steps_.size() ? out + at : scratch + register_of_[i] * kChunk;
       if (instruction.binary) {
-        binary(static_cast<BinaryOp>(instruction.op), data(instruction.a),
-                     step(instruction.a), data(instruction.b), step(instruction.b), result, count);
+        binary(static_cast<BinaryOp>(instruction.op), data(instruction.a), step(instruction.a),
+               data(instruction.b), step(instruction.b), result, count);
       } else if (step(instruction.a) == 1) {
         unary(static_cast<UnaryOp>(instruction.op), data(instruction.a), result, count,
-                    instruction.p, instruction.q);
+              instruction.p, instruction.q);
       } else {
         std::fill_n(result, count,
                     scalar_unary(static_cast<UnaryOp>(instruction.op), *data(instruction.a),

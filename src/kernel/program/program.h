@@ -23,7 +23,7 @@ class Program {
     uint16_t a, b = 0;
     float p = 0, q = 0;
   };
-  static constexpr size_t kTile = 512;  // elements; a few tiles of floats stay in the first cache
+  static constexpr size_t kChunk = 512;  // elements; a few tiles of floats stay in the first cache
   static constexpr size_t kMostInputs = 8;
   static constexpr size_t kMostInstructions = 32;
 
@@ -41,12 +41,12 @@ class Program {
     return steps_.size() == 1 && !steps_[0].binary ? &steps_[0] : nullptr;
   }
   // Floats of scratch that run() needs.
-  size_t scratch() const { return registers_ * kTile; }
+  size_t scratch() const { return registers_ * kChunk; }
 
   // out[i] = the program on in[k][i * stride[k]], strides 0 or 1, for i < n. `out` may be one of
   // the inputs of stride 1.
-  void run(const float* const* in, const uint8_t* stride, float* out, size_t n,
-           float* scratch, Isa isa) const;
+  void run(const float* const* in, const uint8_t* stride, float* out, size_t n, float* scratch,
+           Isa isa) const;
   float run_scalar(const float* in) const;
 
  private:

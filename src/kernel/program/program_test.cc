@@ -29,7 +29,7 @@ TEST(Program, reuses_registers_of_results_that_nobody_reads_any_more) {
   for (int i = 1; i < 20; ++i) lines.push_back(fmt::format("neg {}", i));
   const auto program = Program::parse(1, lines);
   ASSERT_TRUE(program.ok());
-  EXPECT_EQ(program->scratch(), Program::kTile);
+  EXPECT_EQ(program->scratch(), Program::kChunk);
 }
 
 TEST(Program, a_sigmoid_times_its_operand_is_one_pass_with_the_same_bits) {

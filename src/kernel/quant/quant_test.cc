@@ -1,5 +1,4 @@
 #include "kernel/quant/quant.h"
-#include "kernel/isa_testing.h"
 
 #include <gtest/gtest.h>
 
@@ -7,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "kernel/isa_testing.h"
 #include "kernel/random/philox.h"
 
 namespace sdx {

@@ -4,7 +4,7 @@
 
 namespace sdx {
 
-TurnTile turn_tile(size_t size, size_t rows, size_t columns) {
+TurnBlock turn_block(size_t size, size_t rows, size_t columns) {
   const size_t line = 64 / size;
   const auto columns_for = [&](size_t part) {
     return std::max(line, kTurnBytes / turn_step(size, part) / line * line);

@@ -22,12 +22,12 @@ struct Turn {
   bool stream = false;  // what is written goes past the caches; 64-byte lines of `to` are whole
 };
 
-struct TurnTile {
+struct TurnBlock {
   size_t rows, columns;
 };
 // How a matrix is best cut: the most that fits one call. A side that is not much longer than its
 // part of a tile stays whole, since memory is quickest from end to end.
-TurnTile turn_tile(size_t size, size_t rows, size_t columns);
+TurnBlock turn_block(size_t size, size_t rows, size_t columns);
 
 SDX_DECLARE_ISAS(void turn(size_t size, const Turn& tile);)
 

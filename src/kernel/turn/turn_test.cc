@@ -1,5 +1,4 @@
 #include "kernel/turn/turn.h"
-#include "kernel/isa_testing.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernel/isa_testing.h"
 #include "kernel/turn/stream.h"
 
 namespace sdx {
@@ -17,7 +17,7 @@ TEST(Turn, tiles_fit_where_they_are_held) {
   for (const size_t size : {1, 2, 4, 8}) {
     for (size_t rows = 4; rows < 2000; rows += rows < 70 ? 1 : 37) {
       for (size_t columns = 4; columns < 2000; columns += columns < 70 ? 1 : 37) {
-        const TurnTile tile = turn_tile(size, rows, columns);
+        const TurnBlock tile = turn_block(size, rows, columns);
         ASSERT_GT(tile.rows, 0);
         ASSERT_LE(tile.columns * turn_step(size, tile.rows), kTurnBytes)
             << size << ": " << rows << " x " << columns;
@@ -32,7 +32,7 @@ TEST(Turn, tiles_fit_where_they_are_held) {
 
 // A matrix with gaps between its lines, turned into another one, at every level.
 void check(size_t size, size_t rows, size_t columns, bool stream) {
-  const TurnTile most = turn_tile(size, rows, columns);
+  const TurnBlock most = turn_block(size, rows, columns);
   rows = std::min(rows, most.rows);
   columns = std::min(columns, most.columns);
   const size_t from_column = rows * size + 24, to_row = (columns * size + 127) / 64 * 64;

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "kernel/attention/rows.h"
+#include "kernel/elementwise/arrays.h"
 #include "kernel/gemm/gemm.h"
-#include "kernel/tile/tile.h"
 
 namespace sdx::ops {
 namespace {
@@ -117,8 +117,8 @@ Status run_fast_attention(const Attention& a, Args& args) {
   y.size = s.v.size;
   const auto softmax = SDX_PICK(attention_softmax, args.isa);
   const auto weigh = SDX_PICK(attention_values, args.isa);
-  const auto binary = SDX_PICK(tile_binary, args.isa);
-  const auto unary = SDX_PICK(tile_unary, args.isa);
+  const auto binary = SDX_PICK(array_binary, args.isa);
+  const auto unary = SDX_PICK(array_unary, args.isa);
   const size_t blocks = (s.q.length + kQueries - 1) / kQueries;
   pool.parallel(s.q.batch * s.q.heads * blocks, 1, [&](size_t begin, size_t end, int thread) {
     float* queries = own + size_t(thread) * layout.per_thread();

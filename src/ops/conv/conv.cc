@@ -1,12 +1,12 @@
 // Conv.
-#include "kernel/conv/conv.h"
+#include "ops/conv/conv.h"
 
 #include <cmath>
 #include <cstring>
 
 #include "base/slab.h"
-#include "op/epilogue.h"
-#include "ops/conv/conv.h"
+#include "kernel/conv/planes/conv_planes.h"
+#include "kernel/epilogue/program.h"
 #include "ops/noise.h"
 #include "ops/widened.h"
 
@@ -111,21 +111,21 @@ bool fits_packed(const Conv& a, const Call& call) {
 }
 
 size_t scratch_packed(const Conv& a, const Call& call) {
-  return conv_scratch_bytes(kernel_shape(a, call), call.threads);
+  return conv_planes_scratch_bytes(kernel_shape(a, call), call.threads);
 }
 // Weights that only the run knows are packed before each product, behind the kernel's own scratch.
 size_t packed_at(const ConvShape& s, int threads) {
-  return (conv_scratch_bytes(s, threads) + 63) / 64 * 64;
+  return (conv_planes_scratch_bytes(s, threads) + 63) / 64 * 64;
 }
 size_t scratch(const Conv& a, const Call& call) {
   const ConvShape s = kernel_shape(a, call);
-  return packed_at(s, call.threads) + conv_packed_size(s) * sizeof(float);
+  return packed_at(s, call.threads) + conv_planes_packed_size(s) * sizeof(float);
 }
 
 std::shared_ptr<const void> pack(const Conv& a, const Call& call, Pool& pool) {
   const ConvShape s = kernel_shape(a, call);
-  std::shared_ptr<void> packed = allocate_lasting(conv_packed_size(s) * sizeof(float));
-  conv_pack_weights(s, call.in[1].value->data<float>(), static_cast<float*>(packed.get()), pool);
+  std::shared_ptr<void> packed = allocate_lasting(conv_planes_packed_size(s) * sizeof(float));
+  conv_planes_pack(s, call.in[1].value->data<float>(), static_cast<float*>(packed.get()), pool);
   return packed;
 }
 
@@ -140,12 +140,12 @@ Status run(const Conv& a, Args& args) {
   if (c.weights == nullptr) {
     auto* packed =
         reinterpret_cast<float*>(args.scratch.data() + packed_at(c.shape, args.pool->threads()));
-    conv_pack_weights(c.shape, args.in(1).data<float>(), packed, *args.pool);
+    conv_planes_pack(c.shape, args.in(1).data<float>(), packed, *args.pool);
     c.weights = packed;
   }
-  EpilogueCall fused{args.fused, args.fused_inputs, args.isa};
-  c.epilogue = fused.epilogue();
-  sdx::conv(c, *args.pool, args.isa);
+  EpilogueCall after{args.epilogue, args.epilogue_inputs, args.isa};
+  c.epilogue = after.block();
+  conv_planes(c, *args.pool, args.isa);
   return ok();
 }
 

@@ -1,7 +1,7 @@
 // What the convolutions share: reading their window and checking their inputs' shapes.
 #pragma once
 
-#include "kernel/conv/conv.h"
+#include "kernel/conv/planes/conv_planes.h"
 #include "ops/pool/window.h"
 
 namespace sdx::ops {

@@ -1,10 +1,11 @@
 // ConvBlocked: Conv of two spatial dimensions on channels in blocks of 16, [N, ceil(C / 16), H, W,
 // 16]; made by the rewrite that chooses layouts.
+#include "kernel/conv/blocked/conv_blocked.h"
+
 #include <cmath>
 
 #include "base/slab.h"
-#include "kernel/conv/blocked.h"
-#include "op/epilogue.h"
+#include "kernel/epilogue/program.h"
 #include "ops/conv/conv.h"
 #include "ops/fused/blocked.h"
 #include "ops/noise.h"
@@ -133,11 +134,11 @@ Status run(const ConvBlocked& a, Args& args) {
   c.bias = args.has(2);
   c.y = args.out().data<float>();
   c.scratch = args.scratch.data();
-  EpilogueCall fused{args.fused, args.fused_inputs, args.isa};
-  if (const auto ending = fused.ending()) {
-    c.ending = *ending;
+  EpilogueCall after{args.epilogue, args.epilogue_inputs, args.isa};
+  if (const auto clamp = after.clamp()) {
+    c.clamp = *clamp;
   } else {
-    c.epilogue = fused.epilogue();
+    c.epilogue = after.block();
   }
   sdx::conv_blocked(c, *args.pool, args.isa);
   return ok();

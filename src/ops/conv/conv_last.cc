@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/slab.h"
-#include "kernel/conv/pixels.h"
-#include "op/epilogue.h"
+#include "kernel/conv/channels_last/conv_channels_last.h"
+#include "kernel/epilogue/program.h"
 #include "ops/conv/conv.h"
 #include "ops/fused/channels_last.h"
 #include "ops/noise.h"
@@ -86,9 +86,9 @@ ConvShape kernel_shape(const ConvLast& a, const Call& call) {
   return kernel_shape(a, call.in[0].dims(), call.in[1].dims(), call.out[0].dims());
 }
 
-using Parts = std::array<PixelPart, kMostParts>;
+using Parts = std::array<ChannelsLastPart, kMostParts>;
 
-std::span<const PixelPart> parts_of(const Args& args, Parts& parts) {
+std::span<const ChannelsLastPart> parts_of(const Args& args, Parts& parts) {
   size_t count = 0;
   for (size_t i = 0; i < args.ins.size(); i = i == 0 ? kFirstPart : i + 1)
     parts[count++] = {args.in(i).data<float>(), size_t(args.in(i).dims[3])};
@@ -109,7 +109,7 @@ Status reference(const ConvLast& a, Args& args) {
   const WindowAxes axes = axes_of(a, args.in(0).dims, w.dims, y.dims);
   const size_t in_group = s.in_channels / s.groups, out_group = s.out_channels / s.groups;
   Parts room;
-  const std::span<const PixelPart> parts = parts_of(args, room);
+  const std::span<const ChannelsLastPart> parts = parts_of(args, room);
   const auto input = [&](size_t pixel, size_t c) {
     size_t part = 0;
     for (; c >= parts[part].channels; ++part) c -= parts[part].channels;
@@ -145,23 +145,24 @@ bool fits(const ConvLast& a, const Call& call) {
       })) {
     return false;
   }
-  return conv_pixels_fits(kernel_shape(a, call));
+  return conv_channels_last_fits(kernel_shape(a, call));
 }
 
 size_t scratch(const ConvLast& a, const Call& call) {
-  return conv_pixels_scratch_bytes(kernel_shape(a, call), channels_of(call), call.threads);
+  return conv_channels_last_scratch_bytes(kernel_shape(a, call), channels_of(call), call.threads);
 }
 
 std::shared_ptr<const void> pack(const ConvLast& a, const Call& call, Pool& pool) {
   const ConvShape s = kernel_shape(a, call);
-  std::shared_ptr<void> packed = allocate_lasting(conv_pixels_packed_size(s) * sizeof(float));
-  conv_pixels_pack(s, channels_of(call), call.in[1].value->data<float>(),
-                   static_cast<float*>(packed.get()), pool);
+  std::shared_ptr<void> packed =
+      allocate_lasting(conv_channels_last_packed_size(s) * sizeof(float));
+  conv_channels_last_pack(s, channels_of(call), call.in[1].value->data<float>(),
+                          static_cast<float*>(packed.get()), pool);
   return packed;
 }
 
 Status run(const ConvLast& a, Args& args) {
-  PixelConvArgs c;
+  ChannelsLastConvArgs c;
   c.shape = kernel_shape(a, args.in(0).dims, args.in(1).dims, args.out().dims);
   Parts parts;
   c.x = parts_of(args, parts);
@@ -169,9 +170,9 @@ Status run(const ConvLast& a, Args& args) {
   c.bias = args.has(2) ? args.in(2).data<float>() : nullptr;
   c.y = args.out().data<float>();
   c.scratch = args.scratch.data();
-  EpilogueCall fused{args.fused, args.fused_inputs, args.isa};
-  c.epilogue = fused.epilogue();
-  conv_pixels(c, *args.pool, args.isa);
+  EpilogueCall after{args.epilogue, args.epilogue_inputs, args.isa};
+  c.epilogue = after.block();
+  conv_channels_last(c, *args.pool, args.isa);
   return ok();
 }
 

@@ -6,10 +6,9 @@
 #include <cmath>
 
 #include "base/slab.h"
-#include "kernel/conv/blocked.h"
-#include "kernel/tile/tile.h"
-#include "op/ending.h"
-#include "op/epilogue.h"
+#include "kernel/conv/blocked/conv_blocked.h"
+#include "kernel/elementwise/arrays.h"
+#include "kernel/epilogue/program.h"
 #include "ops/conv/conv.h"
 #include "ops/noise.h"
 
@@ -147,7 +146,7 @@ std::shared_ptr<const void> pack(const ConvPairBlocked& a, const Call& call, Poo
   return packed;
 }
 
-// What stands between the two, where it is no ending.
+// What stands between the two, where it is no clamp.
 struct Between {
   const Program::Instruction* step;
   Isa isa;
@@ -166,13 +165,13 @@ Status run(const ConvPairBlocked& a, Args& args) {
   const Program::Instruction* between = a.between ? a.between->as_unary() : nullptr;
   Between follows{between, args.isa};
   if (between != nullptr) {
-    if (const auto ending = ending_of(*between)) {
-      c.between = *ending;
+    if (const auto clamp = clamp_of(*between)) {
+      c.between = *clamp;
     } else {
       c.between_epilogue.fn = [](void* ctx, float* block, size_t ld, size_t, size_t, size_t rows,
                                  size_t cols) {
         const auto& [step, isa] = *static_cast<const Between*>(ctx);
-        SDX_PICK(tile_unary_rows, isa)
+        SDX_PICK(array_unary_rows, isa)
         (static_cast<UnaryOp>(step->op), block, block, rows, cols, ld, step->p, step->q);
       };
       c.between_epilogue.ctx = &follows;
@@ -180,11 +179,11 @@ Status run(const ConvPairBlocked& a, Args& args) {
   }
   c.y = args.out().data<float>();
   c.scratch = args.scratch.data();
-  EpilogueCall fused{args.fused, args.fused_inputs, args.isa};
-  if (const auto ending = fused.ending()) {
-    c.ending = *ending;
+  EpilogueCall after{args.epilogue, args.epilogue_inputs, args.isa};
+  if (const auto clamp = after.clamp()) {
+    c.clamp = *clamp;
   } else {
-    c.epilogue = fused.epilogue();
+    c.epilogue = after.block();
   }
   conv_blocked_pair(c, *args.pool, args.isa);
   return ok();

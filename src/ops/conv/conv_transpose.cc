@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/slab.h"
-#include "kernel/conv/conv_transpose.h"
+#include "kernel/conv/transposed/conv_transposed.h"
 #include "ops/conv/conv.h"
 #include "ops/noise.h"
 #include "ops/widened.h"
@@ -184,13 +184,12 @@ bool fits_packed(const ConvTranspose& a, const Call& call) {
 }
 
 size_t scratch(const ConvTranspose& a, const Call& call) {
-  return conv_transpose_packed_size(kernel_shape(a, call)) * sizeof(float);
+  return conv_transposed_packed_size(kernel_shape(a, call)) * sizeof(float);
 }
 std::shared_ptr<const void> pack(const ConvTranspose& a, const Call& call, Pool& pool) {
   const ConvShape s = kernel_shape(a, call);
-  std::shared_ptr<void> packed = allocate_lasting(conv_transpose_packed_size(s) * sizeof(float));
-  conv_transpose_pack_weights(s, call.in[1].value->data<float>(), static_cast<float*>(packed.get()),
-                              pool);
+  std::shared_ptr<void> packed = allocate_lasting(conv_transposed_packed_size(s) * sizeof(float));
+  conv_transposed_pack(s, call.in[1].value->data<float>(), static_cast<float*>(packed.get()), pool);
   return packed;
 }
 
@@ -203,10 +202,10 @@ Status run(const ConvTranspose& a, Args& args) {
   c.weights = static_cast<const float*>(args.packed);
   if (c.weights == nullptr) {
     auto* packed = reinterpret_cast<float*>(args.scratch.data());
-    conv_transpose_pack_weights(c.shape, args.in(1).data<float>(), packed, *args.pool);
+    conv_transposed_pack(c.shape, args.in(1).data<float>(), packed, *args.pool);
     c.weights = packed;
   }
-  sdx::conv_transpose(c, *args.pool, args.isa);
+  conv_transposed(c, *args.pool, args.isa);
   return ok();
 }
 

@@ -80,13 +80,13 @@ std::optional<Repeated> repeated(std::span<const int64_t> whole, std::span<const
 }
 
 void repeated_tiles(BinaryOp code, const Repeated& r, bool second, Args& args) {
-  const auto tile = SDX_PICK(tile_binary, args.isa);
+  const auto tile = SDX_PICK(array_binary, args.isa);
   const float* part = args.in(second ? 1 : 0).data<float>();
   const float* whole = args.in(second ? 0 : 1).data<float>();
-  const size_t row = r.many * r.inner, most = kTile / r.inner * r.inner;
+  const size_t row = r.many * r.inner, most = kChunk / r.inner * r.inner;
   const size_t grain = (kElementGrain + row - 1) / row;
   args.pool->parallel(r.outer, grain, [&](size_t begin, size_t end, int) {
-    alignas(kAlignment) float tiled[kTile];
+    alignas(kAlignment) float tiled[kChunk];
     for (size_t o = begin; o < end; ++o) {
       for (size_t i = 0; i < std::min(most, row); i += r.inner)
         std::copy_n(part + o * r.inner, r.inner, tiled + i);
@@ -111,7 +111,7 @@ void binary_tiles(BinaryOp code, size_t trail, Args& args) {
         return repeated_tiles(code, *r, second, args);
     }
   }
-  const auto tile = SDX_PICK(tile_binary, args.isa);
+  const auto tile = SDX_PICK(array_binary, args.isa);
   const Broadcast<2> walk(args.out().dims, {args.in(0).dims, args.in(1).dims}, {0, trail});
   const DType type = args.out().type;
   args.pool->parallel(walk.count(), kElementGrain, [&](size_t begin, size_t end, int) {
@@ -127,10 +127,10 @@ void binary_tiles(BinaryOp code, size_t trail, Args& args) {
     const auto narrow = narrowing(type, args.isa);
     const uint16_t *a = args.in(0).data<uint16_t>(), *b = args.in(1).data<uint16_t>();
     uint16_t* y = args.out().data<uint16_t>();
-    alignas(kAlignment) float wide_a[kTile], wide_b[kTile];
+    alignas(kAlignment) float wide_a[kChunk], wide_b[kChunk];
     walk.pieces(begin, end, [&](size_t at, const auto& from, size_t length) {
-      for (size_t i = 0; i < length; i += kTile) {
-        const size_t n = std::min(kTile, length - i);
+      for (size_t i = 0; i < length; i += kChunk) {
+        const size_t n = std::min(kChunk, length - i);
         widen(a + from[0] + i * walk.step(0), wide_a, walk.step(0) == 0 ? 1 : n);
         widen(b + from[1] + i * walk.step(1), wide_b, walk.step(1) == 0 ? 1 : n);
         // A single value is overwritten only after it has been read: the result goes over the

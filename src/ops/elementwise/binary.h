@@ -16,7 +16,7 @@
 #include <array>
 #include <cstring>
 
-#include "kernel/tile/tile.h"
+#include "kernel/elementwise/arrays.h"
 #include "ops/elementwise/broadcast.h"
 #include "ops/elementwise/element.h"
 #include "ops/elementwise/parameters.h"

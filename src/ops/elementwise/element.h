@@ -52,11 +52,11 @@ bool visit_elements(DType type, F&& f) {
   return false;
 }
 
-// What kernel/tile works on: float, and 16-bit floats widened kTile at a time.
+// What kernel/tile works on: float, and 16-bit floats widened kChunk at a time.
 inline bool is_tile_type(DType type) {
   return type == DType::f32 || type == DType::f16 || type == DType::bf16;
 }
-inline constexpr size_t kTile = 1024;
+inline constexpr size_t kChunk = 1024;
 
 // The types of most operators' elements.
 template <class C>

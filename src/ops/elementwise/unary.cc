@@ -22,7 +22,7 @@ Status unary_runs(std::string_view name, UnaryRun run, const Unary& a, Args& arg
 }
 
 void unary_tiles(UnaryOp code, float p, float q, Args& args) {
-  const auto tile = SDX_PICK(tile_unary, args.isa);
+  const auto tile = SDX_PICK(array_unary, args.isa);
   const DType type = args.out().type;
   args.pool->parallel(args.out().count, kElementGrain / 4, [&](size_t begin, size_t end, int) {
     if (type == DType::f32) {
@@ -31,9 +31,9 @@ void unary_tiles(UnaryOp code, float p, float q, Args& args) {
     }
     const auto widen = widening(type, args.isa);
     const auto narrow = narrowing(type, args.isa);
-    alignas(kAlignment) float wide[kTile];
-    for (size_t i = begin; i < end; i += kTile) {
-      const size_t n = std::min(kTile, end - i);
+    alignas(kAlignment) float wide[kChunk];
+    for (size_t i = begin; i < end; i += kChunk) {
+      const size_t n = std::min(kChunk, end - i);
       widen(args.in(0).data<uint16_t>() + i, wide, n);
       tile(code, wide, wide, n, p, q);
       narrow(wide, args.out().data<uint16_t>() + i, n);

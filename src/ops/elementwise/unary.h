@@ -13,7 +13,7 @@
 // cases(), sample_attrs().
 #pragma once
 
-#include "kernel/tile/tile.h"
+#include "kernel/elementwise/arrays.h"
 #include "ops/elementwise/broadcast.h"
 #include "ops/elementwise/element.h"
 #include "ops/elementwise/parameters.h"

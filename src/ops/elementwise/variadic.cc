@@ -76,9 +76,9 @@ void each_piece(const Args& args, size_t k, size_t begin, size_t end, F&& f) {
 template <class M, class T>
 void range(const Args& args, size_t begin, size_t end) {
   using E = Element<T>;
-  typename E::Compute acc[kTile];
-  for (size_t i = begin; i < end; i += kTile) {
-    const size_t n = std::min(kTile, end - i);
+  typename E::Compute acc[kChunk];
+  for (size_t i = begin; i < end; i += kChunk) {
+    const size_t n = std::min(kChunk, end - i);
     for (size_t k = 0; k < args.ins.size(); ++k) {
       each_piece<T>(args, k, i, i + n, [&](size_t at, const T* x, size_t step, size_t length) {
         for (size_t j = 0; j < length; ++j) {
@@ -121,11 +121,11 @@ Status threads(const Variadic&, Args& args) {
 // of the inputs.
 template <class M>
 Status tiles(const Variadic&, Args& args) {
-  const auto tile = SDX_PICK(tile_binary, args.isa);
+  const auto tile = SDX_PICK(array_binary, args.isa);
   args.pool->parallel(args.out().count, kElementGrain / 4, [&](size_t begin, size_t end, int) {
-    alignas(kAlignment) float acc[kTile];
-    for (size_t i = begin; i < end; i += kTile) {
-      const size_t n = std::min(kTile, end - i);
+    alignas(kAlignment) float acc[kChunk];
+    for (size_t i = begin; i < end; i += kChunk) {
+      const size_t n = std::min(kChunk, end - i);
       for (size_t k = 0; k < args.ins.size(); ++k) {
         each_piece<float>(args, k, i, i + n,
                           [&](size_t at, const float* x, size_t step, size_t length) {

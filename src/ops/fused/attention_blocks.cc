@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "kernel/attention/softmax.h"
+#include "kernel/elementwise/halves.h"
 #include "kernel/gemm/gemm.h"
-#include "kernel/tile/halves.h"
 #include "ops/fused/attention.h"
 #include "ops/normalization/softmax_row.h"
 
@@ -170,7 +170,7 @@ struct Worker {
       gemm_pack_b_here(product.b, type, product.ldb, product.trans_b, s.depth, s.n, k, args.isa);
       product.b_packed = k;
     }
-    if (a.k_scale) SDX_PICK(tile_binary, args.isa)(BinaryOp::mul, k, 1, &*a.k_scale, 0, k, w.k);
+    if (a.k_scale) SDX_PICK(array_binary, args.isa)(BinaryOp::mul, k, 1, &*a.k_scale, 0, k, w.k);
     if (w.packs_v) {
       gemm_pack_b_here(sum.b, type, sum.ldb, false, s.n, s.width, v, args.isa);
       sum.b_packed = v;

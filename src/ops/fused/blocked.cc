@@ -1,9 +1,8 @@
 // ToBlocked and FromBlocked: between [N, C, H, W] and channels in blocks of 16, [N, ceil(C / 16),
 // H, W, 16]; made by the rewrite that chooses layouts. Lanes behind the last channel are +0.
-#include "kernel/conv/blocked.h"
-
 #include <algorithm>
 
+#include "kernel/conv/blocked/conv_blocked.h"
 #include "ops/common.h"
 #include "ops/noise.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kernel/tile/halves.h"
+#include "kernel/elementwise/halves.h"
 #include "ops/common.h"
 
 namespace sdx::ops {
@@ -120,7 +120,8 @@ Status reference(const Elementwise& a, Args& args) {
 // Per thread: the program's registers, and for 16-bit types a tile of floats per input and for the
 // output.
 size_t scratch_floats(const Elementwise& a, DType type) {
-  return a.program.scratch() + (type == DType::f32 ? 0 : (a.program.inputs() + 1) * Program::kTile);
+  return a.program.scratch() +
+         (type == DType::f32 ? 0 : (a.program.inputs() + 1) * Program::kChunk);
 }
 
 size_t scratch(const Elementwise& a, const Call& call) {
@@ -134,7 +135,7 @@ Status run(const Elementwise& a, Args& args) {
   if (out.count == 0) return ok();
   const size_t run = walk.run(), inputs = args.ins.size();
   // Long tiles of one row each; threads take tiles.
-  constexpr size_t kPiece = 16 * Program::kTile;
+  constexpr size_t kPiece = 16 * Program::kChunk;
   const size_t pieces = (run + kPiece - 1) / kPiece;
   const size_t grain = std::max<size_t>(1, 32768 / std::min(run, kPiece));
   std::array<uint8_t, Program::kMostInputs> stride{};
@@ -157,15 +158,16 @@ Status run(const Elementwise& a, Args& args) {
                       memory, args.isa);
         continue;
       }
-      for (size_t i = 0; i < count; i += Program::kTile) {
-        const size_t n = std::min(Program::kTile, count - i);
+      for (size_t i = 0; i < count; i += Program::kChunk) {
+        const size_t n = std::min(Program::kChunk, count - i);
         float* tiles = memory + a.program.scratch();
         for (size_t k = 0; k < inputs; ++k) {
-          float* tile = tiles + k * Program::kTile;
-          widen(args.in(k).data<uint16_t>() + at[k] + (first + i) * stride[k], tile, stride[k] ? n : 1);
+          float* tile = tiles + k * Program::kChunk;
+          widen(args.in(k).data<uint16_t>() + at[k] + (first + i) * stride[k], tile,
+                stride[k] ? n : 1);
           in[k] = tile;
         }
-        float* result = tiles + inputs * Program::kTile;
+        float* result = tiles + inputs * Program::kChunk;
         a.program.run(in.data(), stride.data(), result, n, memory, args.isa);
         narrow(result, out.data<uint16_t>() + row * run + first + i, n);
       }

@@ -1,6 +1,6 @@
 // MatMulQ4: the product with a constant matrix of 4-bit integers, which is dequantised on the way.
+#include "kernel/epilogue/program.h"
 #include "kernel/gemm_q4/gemm_q4.h"
-#include "op/epilogue.h"
 #include "ops/common.h"
 #include "ops/matmul/batch.h"
 #include "ops/noise.h"
@@ -101,8 +101,8 @@ Status run(const MatMulQ4&, Args& args) {
   g.a = args.in(0).data<float>();
   g.c = args.out().data<float>();
   g.scratch = args.scratch.data();
-  EpilogueCall fused{args.fused, args.fused_inputs, args.isa};
-  g.epilogue = fused.epilogue();
+  EpilogueCall after{args.epilogue, args.epilogue_inputs, args.isa};
+  g.epilogue = after.block();
   gemm_q4(g, *args.pool, args.isa);
   return ok();
 }

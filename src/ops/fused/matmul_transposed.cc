@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "base/slab.h"
+#include "kernel/epilogue/program.h"
 #include "kernel/gemm/gemm.h"
-#include "op/epilogue.h"
 #include "ops/common.h"
 
 namespace sdx::ops {
@@ -85,9 +85,9 @@ Status run(const MatMulTransposed&, Args& args) {
   g.b_packed = static_cast<const float*>(args.packed);
   g.c = args.out().raw;
   g.scratch = args.scratch.data();
-  EpilogueCall fused{args.fused, args.fused_inputs, args.isa};
-  fused.open_in(g.finish);
-  g.epilogue = fused.epilogue();
+  EpilogueCall after{args.epilogue, args.epilogue_inputs, args.isa};
+  after.open_in(g.affine);
+  g.epilogue = after.block();
   sdx::gemm(g, *args.pool, args.isa);
   return ok();
 }

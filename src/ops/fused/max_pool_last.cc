@@ -1,7 +1,7 @@
 // MaxPoolLast: MaxPool on bytes whose channels come last; made by a rewrite.
 #include <algorithm>
 
-#include "kernel/conv/conv_last.h"
+#include "kernel/conv/int8_channels_last/conv_int8_channels_last.h"
 #include "ops/fused/channels_last.h"
 #include "ops/noise.h"
 #include "ops/pool/pool.h"
@@ -44,7 +44,7 @@ void rows(const MaxPoolLast& a, const Args& args, size_t begin, size_t end, F f)
     for (int64_t ox = 0; ox < across.out; ++ox) {
       const int64_t kx = across.first(ox),
                     ix = ox * across.stride - across.begin + kx * across.dilation;
-      MaxLastWindow window{};
+      MaxChannelsLastWindow window{};
       window.rows = size_t(std::max<int64_t>(0, down.last(oy) - ky));
       window.columns = size_t(std::max<int64_t>(0, across.last(ox) - kx));
       if (window.rows != 0 && window.columns != 0)
@@ -61,7 +61,7 @@ void rows(const MaxPoolLast& a, const Args& args, size_t begin, size_t end, F f)
 size_t row_count(const Args& args) { return size_t(args.out().dims[0] * args.out().dims[1]); }
 
 Status reference(const MaxPoolLast& a, Args& args) {
-  rows(a, args, 0, row_count(args), [](const MaxLastWindow& w, uint8_t* y) {
+  rows(a, args, 0, row_count(args), [](const MaxChannelsLastWindow& w, uint8_t* y) {
     for (size_t i = 0; i < w.channels; ++i) {
       int most = w.is_signed ? -128 : 0;
       for (size_t row = 0; row < w.rows; ++row) {
@@ -77,9 +77,9 @@ Status reference(const MaxPoolLast& a, Args& args) {
 }
 
 Status run(const MaxPoolLast& a, Args& args) {
-  const auto most = SDX_PICK(max_last, args.isa);
+  const auto most = SDX_PICK(max_channels_last, args.isa);
   args.pool->parallel(row_count(args), 1, [&](size_t begin, size_t end, int) {
-    rows(a, args, begin, end, [&](const MaxLastWindow& w, uint8_t* y) { most(w, y); });
+    rows(a, args, begin, end, [&](const MaxChannelsLastWindow& w, uint8_t* y) { most(w, y); });
   });
   return ok();
 }

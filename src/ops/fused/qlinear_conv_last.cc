@@ -1,7 +1,7 @@
 // QLinearConvLast: QLinearConv on images whose channels come last, and perhaps the sum of its bytes
 // and others as QuantisedElementwise makes it; made by a rewrite.
 #include "base/slab.h"
-#include "kernel/conv/conv_last.h"
+#include "kernel/conv/int8_channels_last/conv_int8_channels_last.h"
 #include "kernel/quant/sum.h"
 #include "ops/fused/channels_last.h"
 #include "ops/noise.h"
@@ -60,10 +60,10 @@ Result<Facts> infer(const ConvLast& a, const Facts& in) {
   return Facts{std::move(last)};
 }
 
-ConvLastShape shape_of(const QuantisedConv& a, std::span<const int64_t> x,
-                       std::span<const int64_t> w, std::span<const int64_t> y) {
+Int8ChannelsLastShape shape_of(const QuantisedConv& a, std::span<const int64_t> x,
+                               std::span<const int64_t> w, std::span<const int64_t> y) {
   const WindowAxes axes = resolve(a.window, x.subspan(1, 2), y.subspan(1, 2), w.subspan(2));
-  ConvLastShape s;
+  Int8ChannelsLastShape s;
   s.batch = size_t(x[0]);
   s.channels = size_t(x[3]);
   s.out_channels = size_t(w[0]);
@@ -77,7 +77,7 @@ ConvLastShape shape_of(const QuantisedConv& a, std::span<const int64_t> x,
   }
   return s;
 }
-ConvLastShape shape_of(const QuantisedConv& a, const Call& call) {
+Int8ChannelsLastShape shape_of(const QuantisedConv& a, const Call& call) {
   const Dims x = call.in[kX].dims(), w = call.in[kW].dims(), y = call.out[0].dims();
   return shape_of(a, x, w, y);
 }
@@ -106,7 +106,7 @@ int64_t sum_with(const AddBytes& sum, int64_t byte, const View& other, size_t at
 // even(float(s) * ratio) + y_zero).
 Status reference(const ConvLast& a, Args& args) {
   const View &x = args.in(kX), &w = args.in(kW), &y = args.out();
-  const ConvLastShape s = shape_of(a.conv, x.dims, w.dims, y.dims);
+  const Int8ChannelsLastShape s = shape_of(a.conv, x.dims, w.dims, y.dims);
   const int32_t x_zero = *args.in(kXZero).data<uint8_t>(), zero = zero_of(args.in(kYZero));
   const auto weight = [&](size_t i) {
     return w.type == DType::i8 ? int32_t(w.data<int8_t>()[i]) : w.data<uint8_t>()[i] - 128;
@@ -151,25 +151,25 @@ bool fits(const ConvLast&, const Call& call) {
 }
 
 // Scratch memory: the ratios, then what the kernel needs.
-size_t ratio_bytes(const ConvLastShape& s) {
+size_t ratio_bytes(const Int8ChannelsLastShape& s) {
   return (s.out_channels * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment;
 }
 size_t scratch(const ConvLast& a, const Call& call) {
-  const ConvLastShape s = shape_of(a.conv, call);
-  return ratio_bytes(s) + conv_last_scratch_bytes(s);
+  const Int8ChannelsLastShape s = shape_of(a.conv, call);
+  return ratio_bytes(s) + conv_int8_channels_last_scratch_bytes(s);
 }
 
 std::shared_ptr<const void> pack(const ConvLast& a, const Call& call, Pool& pool) {
-  const ConvLastShape s = shape_of(a.conv, call);
-  std::shared_ptr<void> packed = allocate_lasting(conv_last_packed_bytes(s));
+  const Int8ChannelsLastShape s = shape_of(a.conv, call);
+  std::shared_ptr<void> packed = allocate_lasting(conv_int8_channels_last_packed_bytes(s));
   const Tensor& w = *call.in[kW].value;
-  conv_last_pack(s, w.raw(), w.type() == DType::i8, packed.get(), pool, call.isa);
+  conv_int8_channels_last_pack(s, w.raw(), w.type() == DType::i8, packed.get(), pool, call.isa);
   return packed;
 }
 
 Status run(const ConvLast& a, Args& args) {
   const View &x = args.in(kX), &y = args.out();
-  ConvLastArgs c;
+  Int8ChannelsLastArgs c;
   c.shape = shape_of(a.conv, x.dims, args.in(kW).dims, y.dims);
   c.x = x.data<uint8_t>();
   c.x_zero = *args.in(kXZero).data<uint8_t>();
@@ -186,7 +186,7 @@ Status run(const ConvLast& a, Args& args) {
   }
   c.y = y.data<uint8_t>();
   c.scratch = args.scratch.data() + ratio_bytes(c.shape);
-  conv_last(c, *args.pool, args.isa);
+  conv_int8_channels_last(c, *args.pool, args.isa);
   return ok();
 }
 
@@ -198,7 +198,7 @@ constexpr Kernel<ConvLast> kKernels[] = {{.name = "conv_last",
                                           .packs = 1u << kW}};
 
 uint64_t multiply_adds(const ConvLast& a, const Call& call) {
-  const ConvLastShape s = shape_of(a.conv, call);
+  const Int8ChannelsLastShape s = shape_of(a.conv, call);
   return uint64_t(s.batch) * s.out[0] * s.out[1] * s.out_channels * s.channels * s.kernel[0] *
          s.kernel[1];
 }

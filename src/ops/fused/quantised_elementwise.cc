@@ -60,7 +60,7 @@ Status reference(const QuantisedElementwise& a, Args& args) {
 
 // Per thread: the program's registers, a tile of floats per input, and one for the result.
 size_t scratch_floats(const QuantisedElementwise& a) {
-  return a.program.scratch() + (a.program.inputs() + 1) * Program::kTile;
+  return a.program.scratch() + (a.program.inputs() + 1) * Program::kChunk;
 }
 size_t scratch(const QuantisedElementwise& a, const Call& call) {
   return size_t(call.threads) * scratch_floats(a) * sizeof(float);
@@ -68,7 +68,7 @@ size_t scratch(const QuantisedElementwise& a, const Call& call) {
 
 Status run(const QuantisedElementwise& a, Args& args) {
   const View& y = args.out();
-  const size_t inputs = args.ins.size(), tiles = (y.count + Program::kTile - 1) / Program::kTile;
+  const size_t inputs = args.ins.size(), tiles = (y.count + Program::kChunk - 1) / Program::kChunk;
   const bool is_signed = y.type == DType::i8;
   const auto widen = SDX_PICK(dequantize_8_f32, args.isa);
   const auto narrow = SDX_PICK(quantize_f32_8, args.isa);
@@ -79,12 +79,12 @@ Status run(const QuantisedElementwise& a, Args& args) {
     std::array<const float*, Program::kMostInputs> in;
     std::array<uint8_t, Program::kMostInputs> stride;
     stride.fill(1);
-    for (size_t k = 0; k < inputs; ++k) in[k] = wide + k * Program::kTile;
-    float* result = wide + inputs * Program::kTile;
+    for (size_t k = 0; k < inputs; ++k) in[k] = wide + k * Program::kChunk;
+    float* result = wide + inputs * Program::kChunk;
     for (size_t tile = begin; tile < end; ++tile) {
-      const size_t at = tile * Program::kTile, n = std::min(Program::kTile, y.count - at);
+      const size_t at = tile * Program::kChunk, n = std::min(Program::kChunk, y.count - at);
       for (size_t k = 0; k < inputs; ++k) {
-        widen(args.in(k).data<uint8_t>() + at, wide + k * Program::kTile, n, &a.scale[k],
+        widen(args.in(k).data<uint8_t>() + at, wide + k * Program::kChunk, n, &a.scale[k],
               &a.zero[k], 0, is_signed);
       }
       a.program.run(in.data(), stride.data(), result, n, registers, args.isa);

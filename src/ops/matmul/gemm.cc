@@ -2,8 +2,8 @@
 #include "ops/matmul/gemm.h"
 
 #include "base/slab.h"
+#include "kernel/epilogue/program.h"
 #include "kernel/gemm/gemm.h"
-#include "op/epilogue.h"
 #include "ops/matmul/batch.h"
 #include "ops/noise.h"
 
@@ -153,10 +153,10 @@ GemmArgs gemm_args(const Gemm& g, const Sizes& s, DType type) {
   args.trans_a = g.trans_a;
   args.trans_b = g.trans_b;
   args.a_type = args.b_type = args.c_type = type;
-  args.finish.alpha = g.alpha;
-  args.finish.beta = g.beta;
-  args.finish.bias_row = s.c_row;
-  args.finish.bias_col = s.c_col;
+  args.affine.alpha = g.alpha;
+  args.affine.beta = g.beta;
+  args.affine.bias_row = s.c_row;
+  args.affine.bias_col = s.c_col;
   return args;
 }
 
@@ -194,15 +194,15 @@ Status run(const Gemm& g, Args& args) {
   call.c = args.out().raw;
   if (args.has(2)) {
     if (a.type == DType::f32) {
-      call.finish.bias = args.in(2).data<float>();
+      call.affine.bias = args.in(2).data<float>();
     } else {
       call.bias_16 = args.in(2).raw;
     }
   }
   call.scratch = args.scratch.data();
-  EpilogueCall fused{args.fused, args.fused_inputs, args.isa};
-  if (!args.has(2)) fused.open_in(call.finish);
-  call.epilogue = fused.epilogue();
+  EpilogueCall after{args.epilogue, args.epilogue_inputs, args.isa};
+  if (!args.has(2)) after.open_in(call.affine);
+  call.epilogue = after.block();
   sdx::gemm(call, *args.pool, args.isa);
   return ok();
 }

@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "base/slab.h"
+#include "kernel/epilogue/program.h"
 #include "kernel/gemm/gemm.h"
-#include "op/epilogue.h"
 #include "ops/matmul/batch.h"
 #include "ops/noise.h"
 
@@ -130,10 +130,10 @@ Status run(const MatMul&, Args& args) {
   const size_t bytes = bits(a.type) / 8;
   GemmArgs g = gemm_args(s, a.type);
   g.scratch = args.scratch.data();
-  EpilogueCall fused{args.fused, args.fused_inputs, args.isa};
-  fused.open_in(g.finish);
-  const float* other = g.finish.other;
-  g.epilogue = fused.epilogue();
+  EpilogueCall after{args.epilogue, args.epilogue_inputs, args.isa};
+  after.open_in(g.affine);
+  const float* other = g.affine.other;
+  g.epilogue = after.block();
   const size_t packed_b = gemm_packed_b_size(s.k, s.n), plain_b = std::max<size_t>(1, s.k * s.n);
   if (args.packed != nullptr) g.b_batch = s.run_b / plain_b * packed_b;
   for (size_t batch = 0; batch < s.batches; batch += s.run) {
@@ -143,8 +143,8 @@ Status run(const MatMul&, Args& args) {
     g.c = y.data<std::byte>() + batch * s.m * s.n * bytes;
     if (args.packed != nullptr)
       g.b_packed = static_cast<const float*>(args.packed) + at_b / plain_b * packed_b;
-    fused.first_row = batch * s.m;
-    if (other != nullptr) g.finish.other = other + batch * s.m * g.finish.other_row;
+    after.first_row = batch * s.m;
+    if (other != nullptr) g.affine.other = other + batch * s.m * g.affine.other_row;
     sdx::gemm(g, *args.pool, args.isa);
   }
   return ok();

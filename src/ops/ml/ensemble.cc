@@ -25,7 +25,7 @@ void select(const Ensemble& a, const Forest<T>& forest, const T* row, std::span<
 
 // Aggregated votes become a row of the output; the class that the row belongs to.
 template <class T>
-size_t finish(const Ensemble& a, size_t trees, std::span<T> scores) {
+size_t affine(const Ensemble& a, size_t trees, std::span<T> scores) {
   if (a.aggregate == Aggregate::average) {
     for (T& score : scores) score /= T(trees);
   }
@@ -63,7 +63,7 @@ Status run(const Ensemble& a, const Forest<T>& forest, Args& args) {
     } else {
       for (size_t t = 0; t < forest.trees(); ++t) add(forest.votes(t, row.data()), scores.data());
     }
-    const size_t chosen = finish(a, forest.trees(), std::span<T>(scores));
+    const size_t chosen = affine(a, forest.trees(), std::span<T>(scores));
     if (out == 1 && args.wants(0)) a.labels.write(args.out(0), n, chosen);
     if (!args.wants(out)) continue;
     const View& y = args.out(out);
@@ -111,7 +111,7 @@ Status run_blocks(const Ensemble& a, Args& args) {
     }
     for (size_t n = begin; n < end; ++n) {
       const std::span<float> scores(y + n * a.targets, a.targets);
-      const size_t chosen = finish(a, forest.trees(), scores);
+      const size_t chosen = affine(a, forest.trees(), scores);
       for (float& score : scores) score = store<float>(score);
       if (out == 1 && args.wants(0)) a.labels.write(args.out(0), n, chosen);
     }

@@ -146,8 +146,7 @@ Status run_dict(const Dict& a, Args& args) {
   for (const auto& [key, value] : map) {
     // Keys outside the vocabulary have no place.
     const auto at = a.places.find(key);
-    if (at != a.places.end())
-      copy_element(type, value.tensor().raw(), 0, y.raw(), at->second);
+    if (at != a.places.end()) copy_element(type, value.tensor().raw(), 0, y.raw(), at->second);
   }
   args.give(0, std::move(y));
   return ok();

@@ -112,12 +112,12 @@ void run_rows(const Softmax& a, Args& args) {
         softmax_narrow_row<T>(d, y, n, args.isa);
         continue;
       }
-      const float most = SDX_PICK(tile_max, args.isa)(d, n);
+      const float most = SDX_PICK(array_max, args.isa)(d, n);
       const float sum = exp_narrow_row<T>(d, bits, n, args.isa);
       const float log_sum = rounded<T>(math::log(sum));
       widen(args.in(0).data<uint16_t>() + row * n, d, n);
       for (const float* less : {&most, &log_sum}) {
-        SDX_PICK(tile_binary, args.isa)(BinaryOp::sub, d, 1, less, 0, d, n);
+        SDX_PICK(array_binary, args.isa)(BinaryOp::sub, d, 1, less, 0, d, n);
         narrow(d, y, n);
         widen(y, d, n);
       }

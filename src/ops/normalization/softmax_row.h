@@ -1,7 +1,7 @@
 // softmax_narrow_row: one row of a 16-bit Softmax, each step rounded to the type.
 #pragma once
 
-#include "kernel/tile/tile.h"
+#include "kernel/elementwise/arrays.h"
 #include "ops/rounded.h"
 
 namespace sdx::ops {
@@ -10,23 +10,23 @@ namespace sdx::ops {
 template <class T>
 void round_row(float* x, uint16_t* bits, size_t n, Isa isa) {
   if constexpr (std::is_same_v<T, F16>) {
-    SDX_PICK(tile_to_f16, isa)(x, bits, n);
-    SDX_PICK(tile_from_f16, isa)(bits, x, n);
+    SDX_PICK(array_to_f16, isa)(x, bits, n);
+    SDX_PICK(array_from_f16, isa)(bits, x, n);
   } else {
-    SDX_PICK(tile_to_bf16, isa)(x, bits, n);
-    SDX_PICK(tile_from_bf16, isa)(bits, x, n);
+    SDX_PICK(array_to_bf16, isa)(x, bits, n);
+    SDX_PICK(array_from_bf16, isa)(bits, x, n);
   }
 }
 
 // x becomes e = exp(x - max x); returns the sum of e.
 template <class T>
 float exp_narrow_row(float* x, uint16_t* bits, size_t n, Isa isa) {
-  const float most = SDX_PICK(tile_max, isa)(x, n);
-  SDX_PICK(tile_binary, isa)(BinaryOp::sub, x, 1, &most, 0, x, n);
+  const float most = SDX_PICK(array_max, isa)(x, n);
+  SDX_PICK(array_binary, isa)(BinaryOp::sub, x, 1, &most, 0, x, n);
   round_row<T>(x, bits, n, isa);
-  SDX_PICK(tile_unary, isa)(UnaryOp::exp, x, x, n, 0, 0);
+  SDX_PICK(array_unary, isa)(UnaryOp::exp, x, x, n, 0, 0);
   round_row<T>(x, bits, n, isa);
-  if constexpr (std::is_same_v<T, F16>) return rounded<T>(SDX_PICK(tile_sum, isa)(x, n));
+  if constexpr (std::is_same_v<T, F16>) return rounded<T>(SDX_PICK(array_sum, isa)(x, n));
   return rounded_sum<T>(n, [&](size_t i) { return x[i]; });
 }
 
@@ -34,7 +34,7 @@ float exp_narrow_row(float* x, uint16_t* bits, size_t n, Isa isa) {
 template <class T>
 void softmax_narrow_row(float* x, uint16_t* bits, size_t n, Isa isa) {
   const float sum = exp_narrow_row<T>(x, bits, n, isa);
-  SDX_PICK(tile_binary, isa)(BinaryOp::div, x, 1, &sum, 0, x, n);
+  SDX_PICK(array_binary, isa)(BinaryOp::div, x, 1, &sum, 0, x, n);
   round_row<T>(x, bits, n, isa);
 }
 

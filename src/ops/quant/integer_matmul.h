@@ -52,7 +52,7 @@ struct IntegerMatMul {
 
   static Status run(const A&, Args& args) {
     SDX_ASSIGN(const ProductSizes p, product_sizes(args.in(0).dims, args.in(1).dims));
-    EpilogueCall fused{args.fused, args.fused_inputs, args.isa};
+    EpilogueCall after{args.epilogue, args.epilogue_inputs, args.isa};
     IntegerSums s;
     s.a = args.in(0);
     s.b = args.in(1);
@@ -60,7 +60,7 @@ struct IntegerMatMul {
     s.scratch = args.scratch.data();
     if constexpr (std::is_same_v<T, float>) {
       s.floats = args.out().data<float>();
-      s.fused = &fused;
+      s.after = &after;
     } else {
       s.sums = args.out().data<int32_t>();
     }

@@ -80,11 +80,11 @@ void integer_sums(const IntegerSums& s, const ProductSizes& p, Pool& pool, Isa i
     g.b = s.b.raw != nullptr ? s.b.data<uint8_t>() + in_b * p.k * p.n : nullptr;
     if (s.sums != nullptr) g.c = s.sums + i * p.m * p.n;
     if (s.floats != nullptr) g.y = s.floats + i * p.m * p.n;
-    if (s.fused != nullptr) {
-      s.fused->first_row = i * p.m;
-      g.finish = {};
-      s.fused->open_in(g.finish);
-      g.y_epilogue = s.fused->epilogue();
+    if (s.after != nullptr) {
+      s.after->first_row = i * p.m;
+      g.affine = {};
+      s.after->open_in(g.affine);
+      g.y_epilogue = s.after->block();
     }
     spread(s.a_zero, g.m, in_a, a_zero);
     spread(s.b_zero, g.n, in_b, b_zero);

@@ -2,7 +2,7 @@
 // packed once if constant.
 #pragma once
 
-#include "op/epilogue.h"
+#include "kernel/epilogue/program.h"
 #include "ops/quant/integer_product.h"
 
 namespace sdx::ops {
@@ -19,7 +19,7 @@ struct IntegerSums {
   int32_t* sums = nullptr;       // [batches][m][n]
   void* scratch = nullptr;
   float* floats = nullptr;        // instead of sums: the floats nearest to them
-  EpilogueCall* fused = nullptr;  // what follows on floats
+  EpilogueCall* after = nullptr;  // what follows on floats
 };
 // The shapes have been checked: `p` is product_sizes of them, and zero points are per_line.
 void integer_sums(const IntegerSums&, const ProductSizes& p, Pool&, Isa);

@@ -1,7 +1,7 @@
 #include "ops/quant/quantised_conv.h"
 
 #include "base/slab.h"
-#include "kernel/conv/conv_int8.h"
+#include "kernel/conv/int8_planes/conv_int8_planes.h"
 
 namespace sdx::ops {
 namespace {
@@ -46,8 +46,8 @@ struct Layout {
   Layout(const ConvShape& s, bool constant, int threads) {
     ratios = aligned(s.out_channels * sizeof(int32_t));
     kernel = ratios + aligned(s.out_channels * sizeof(float));
-    packed = kernel + aligned(conv_int8_scratch_bytes(s, threads));
-    total = packed + (constant ? 0 : conv_int8_packed_size(s) * sizeof(int32_t));
+    packed = kernel + aligned(conv_int8_planes_scratch_bytes(s, threads));
+    total = packed + (constant ? 0 : conv_int8_planes_packed_size(s) * sizeof(int32_t));
   }
 };
 
@@ -107,9 +107,9 @@ std::shared_ptr<const void> pack_conv_weights(const QuantisedConv& a, const Fact
                                               const Fact& y, Pool& pool, Isa isa) {
   if (w.value == nullptr) return nullptr;
   const ConvShape s = conv_shape(a, x, w, y);
-  auto packed = allocate_lasting(conv_int8_packed_size(s) * sizeof(int32_t));
-  conv_int8_pack_weights(s, w.value->raw(), w.type == DType::i8,
-                         static_cast<int32_t*>(packed.get()), pool, isa);
+  auto packed = allocate_lasting(conv_int8_planes_packed_size(s) * sizeof(int32_t));
+  conv_int8_planes_pack(s, w.value->raw(), w.type == DType::i8, static_cast<int32_t*>(packed.get()),
+                        pool, isa);
   return packed;
 }
 
@@ -136,7 +136,7 @@ void conv_sums(const QuantisedConv& a, const Args& args, const ConvInputs& in,
   c.weights = static_cast<const int32_t*>(args.packed);
   if (c.weights == nullptr) {
     auto* packed = reinterpret_cast<int32_t*>(room.data() + layout.packed);
-    conv_int8_pack_weights(s, w.raw, c.w_signed, packed, pool, args.isa);
+    conv_int8_planes_pack(s, w.raw, c.w_signed, packed, pool, args.isa);
     c.weights = packed;
   }
   if (args.has(in.w_zero)) {
@@ -155,7 +155,7 @@ void conv_sums(const QuantisedConv& a, const Args& args, const ConvInputs& in,
                     static_cast<uint8_t*>(y.raw)};
   }
   c.scratch = room.data() + layout.kernel;
-  conv_int8(c, pool, args.isa);
+  conv_int8_planes(c, pool, args.isa);
 }
 
 }  // namespace sdx::ops

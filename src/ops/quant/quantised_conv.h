@@ -59,7 +59,7 @@ void each_sum(const QuantisedConv& a, const Args& args, const ConvInputs& in, F&
   }
 }
 
-// The fast form, by kernel/conv/conv_int8; constant weights are packed once.
+// The fast form, by kernel/conv/int8_planes; constant weights are packed once.
 bool fits_conv_sums(const QuantisedConv&, const Fact& x, const Fact& w, const Fact& y);
 std::shared_ptr<const void> pack_conv_weights(const QuantisedConv&, const Fact& x, const Fact& w,
                                               const Fact& y, Pool&, Isa);

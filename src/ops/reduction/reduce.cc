@@ -286,7 +286,7 @@ Fold fold_of(How how) {
       return Fold::sum;
   }
 }
-float finish(How how, float x, size_t n) {
+float affine(How how, float x, size_t n) {
   switch (how) {
     case How::mean:
       return store<float>(x / float(n));
@@ -320,7 +320,7 @@ void run_rows(const Reduce& a, const Reduced& r, const float* x, float* y, Args&
       }
       begin_fold(fold, lanes);
       for (size_t i = 0; i < r.count; i += run) take(fold, lanes, i, from + r.offset(i), run);
-      y[o] = finish(a.how, end_fold(fold, lanes), r.count);
+      y[o] = affine(a.how, end_fold(fold, lanes), r.count);
     }
   });
 }
@@ -339,7 +339,7 @@ void run_columns(const Reduce& a, const Reduced& r, const float* x, float* y, Ar
                           columns(fold, x + r.base(o), r.count, r.gone[0].step, cols, y + o);
                           if (a.how == How::mean || a.how == How::l2 || a.how == How::log_sum) {
                             for (size_t c = 0; c < cols; ++c)
-                              y[o + c] = finish(a.how, y[o + c], r.count);
+                              y[o + c] = affine(a.how, y[o + c], r.count);
                           }
                         }
                       });

@@ -151,7 +151,8 @@ std::shared_ptr<const void> fast_pack(const Recurrent& a, const Call& call, Pool
     pack_gates(from_w, at.input, at.hidden, at.gates, to + at.w, pool, call.isa);
     pack_gates(from_r, at.hidden, at.hidden, at.first_gates, to + at.r, pool, call.isa);
     if (in_two_steps(a)) {
-      pack_gates(from_r + first_rows * at.hidden, at.hidden, at.hidden, 1, to + at.r_reset, pool, call.isa);
+      pack_gates(from_r + first_rows * at.hidden, at.hidden, at.hidden, 1, to + at.r_reset, pool,
+                 call.isa);
     }
     std::fill(to + at.bias, to + at.total, 0.0f);
     to[at.r_finite] =

@@ -53,7 +53,8 @@ Result<Facts> infer_constant(const Constant& a, const Facts&) {
 }
 
 Status reference_constant(const Constant& a, Args& args) {
-  flat_copy(a.value.type(), a.value.raw(), 0, args.out().raw, 0, a.value.count(), args.pool, args.isa);
+  flat_copy(a.value.type(), a.value.raw(), 0, args.out().raw, 0, a.value.count(), args.pool,
+            args.isa);
   return ok();
 }
 

@@ -150,7 +150,7 @@ std::vector<Case> cases_tile() {
            .expected = {twice}}};
 }
 
-constexpr OpOf<Tile> kTile{
+constexpr OpOf<Tile> kChunk{
     .name = "Tile",
     .doc = "The input repeated along every axis.",
     .history = kTileHistory,
@@ -163,6 +163,6 @@ constexpr OpOf<Tile> kTile{
 }  // namespace
 
 extern const Op expand = erase<kExpand>();
-extern const Op tile = erase<kTile>();
+extern const Op tile = erase<kChunk>();
 
 }  // namespace sdx::ops

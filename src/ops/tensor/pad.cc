@@ -46,8 +46,7 @@ struct Border {
 
 // Row by row: the innermost axis is a border, a run that is copied whole, and a border.
 void pad_rows(const View& x, const View& y, std::span<const int64_t> begins,
-              std::span<const int64_t> ends, Mode mode, const void* constant, Pool* pool,
-              Isa isa) {
+              std::span<const int64_t> ends, Mode mode, const void* constant, Pool* pool, Isa isa) {
   const size_t rank = y.rank();
   clear_tail(y.type, y.raw, y.count);
   if (y.count == 0) return;
@@ -74,8 +73,7 @@ void pad_rows(const View& x, const View& y, std::span<const int64_t> begins,
       const auto fill_run = [&](size_t from, size_t count) {
         Loops loops;
         loops.add(int64_t(count), 0, 1);
-        strided_copy(loops, y.type, constant, 0, y.raw, int64_t(row * width + from), nullptr,
-                     isa);
+        strided_copy(loops, y.type, constant, 0, y.raw, int64_t(row * width + from), nullptr, isa);
       };
       if (outside) {
         fill_run(0, width);

@@ -10,7 +10,8 @@ namespace {
 template <class A>
 Status copy_all(const A&, Args& args) {
   clear_tail(args.out().type, args.out().raw, args.out().count);
-  flat_copy(args.in(0).type, args.in(0).raw, 0, args.out().raw, 0, args.in(0).count, args.pool, args.isa);
+  flat_copy(args.in(0).type, args.in(0).raw, 0, args.out().raw, 0, args.in(0).count, args.pool,
+            args.isa);
   return ok();
 }
 template <class A>

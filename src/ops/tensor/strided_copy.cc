@@ -119,10 +119,10 @@ void copy_runs(std::span<const Loops::Loop> outer, size_t run, const T* from, T*
 // The innermost loop writes contiguously, loop `j` reads contiguously: tiles keep both sides' lines
 // in the cache.
 template <class T>
-void copy_transposed(std::span<const Loops::Loop> loops, size_t j, const T* from, T* to,
-                     Pool* pool, Isa isa) {
+void copy_transposed(std::span<const Loops::Loop> loops, size_t j, const T* from, T* to, Pool* pool,
+                     Isa isa) {
   const Loops::Loop column = loops.back(), row = loops[j];
-  const TurnTile whole_tile = turn_tile(sizeof(T), row.n, column.n);
+  const TurnBlock whole_tile = turn_block(sizeof(T), row.n, column.n);
   std::array<Loops::Loop, 48> outer;
   size_t outers = 0;
   for (size_t i = 0; i + 1 < loops.size(); ++i) {

@@ -1,0 +1,395 @@
+#include "kernel/conv/blocked/conv_blocked.h"
+
+#include <algorithm>
+
+#include "kernel/conv/blocked/work.h"
+#include "kernel/conv/planes/work.h"
+#include "kernel/conv/reference.h"
+#include "kernel/isa.h"
+
+namespace sdx {
+namespace {
+
+// Weights of this size stay in the second-level cache while all positions pass over them.
+constexpr size_t kResidentFloats = 65536;
+
+size_t blocks_of(const ConvShape& s) { return channel_blocks(s.out_channels); }
+bool is_depthwise(const ConvShape& s) { return s.groups > 1; }
+
+// Threads that are worth waking: none for a few microseconds of work.
+size_t threads_for(const ConvShape& s, const Pool& pool) {
+  constexpr size_t kFewest = 100000;  // multiply-adds
+  const size_t work = s.batch * s.out_channels * conv_depth(s) * s.out[1] * s.out[2];
+  return work < kFewest ? 1 : size_t(pool.threads());
+}
+
+// Dense inputs with padding are copied with zeros around them.
+struct Padded {
+  bool copied;
+  size_t rows, width;  // of a plane
+  size_t lanes;        // floats of a position
+  size_t planes;
+  size_t floats() const { return copied ? planes * rows * width * lanes : 0; }
+};
+
+Padded padded_form(const ConvShape& s, bool plain) {
+  Padded p{false, s.in[1], s.in[2], plain ? 1 : kBlockLanes,
+           plain ? s.in_channels : channel_blocks(s.in_channels)};
+  size_t reach[3] = {};
+  for (int i : {1, 2}) {
+    reach[i] = conv_reach(s, i);
+    p.copied |= s.pad[i] != 0 || reach[i] > s.in[i];
+  }
+  if (p.copied) p.rows = reach[1], p.width = reach[2];
+  return p;
+}
+
+void pad_plane(const ConvShape& s, const Padded& p, const float* x, float* out) {
+  const size_t row = p.width * p.lanes;
+  const size_t left = std::min(s.pad[2], p.width) * p.lanes;
+  const size_t inner = std::min(s.in[2] * p.lanes, row - left);
+  for (size_t y = 0; y < p.rows; ++y, out += row) {
+    const size_t from = y - s.pad[1];  // a row before the input wraps to a very large number
+    if (from >= s.in[1]) {
+      std::fill_n(out, row, 0.f);
+      continue;
+    }
+    std::fill_n(out, left, 0.f);
+    std::copy_n(x + from * s.in[2] * p.lanes, inner, out + left);
+    std::fill_n(out + left + inner, row - left - inner, 0.f);
+  }
+}
+
+size_t tap_floats(const ConvShape& s) {
+  return (conv_taps(s) * sizeof(size_t) / sizeof(float) + 15) / 16 * 16;
+}
+
+void run_depthwise(const BlockedConvArgs& g, Pool& pool, Isa isa) {
+  const ConvShape& s = g.shape;
+  const size_t blocks = blocks_of(s), taps = conv_taps(s), rows = s.out[1];
+  const size_t in_plane = s.in[1] * s.in[2] * kBlockLanes;
+  const size_t out_plane = rows * s.out[2] * kBlockLanes;
+  const float* bias = g.bias ? g.weights + blocks * taps * kBlockLanes : nullptr;
+  const size_t threads = threads_for(s, pool), want = 8 * threads;
+  const size_t parts =
+      threads == 1 || s.batch * blocks >= want ? 1 : std::min(rows, (want + blocks - 1) / blocks);
+  const auto run = SDX_PICK(conv_blocked_depthwise, isa);
+  const size_t items = s.batch * blocks * parts;
+  pool.parallel(items, threads == 1 ? items : 1, [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; ++i) {
+      const size_t row = i / parts, block = row % blocks, part = i % parts;
+      BlockedDepthwise d{};
+      d.shape = &s;
+      d.x = g.x + row * in_plane;
+      d.weights = g.weights + block * taps * kBlockLanes;
+      d.bias = bias == nullptr ? nullptr : bias + block * kBlockLanes;
+      d.y = g.y + row * out_plane;
+      d.clamp = g.clamp;
+      if (d.clamp.other != nullptr) d.clamp.other += row * out_plane;
+      d.epilogue = g.epilogue;
+      d.row = row;
+      d.row_begin = rows * part / parts;
+      d.row_end = rows * (part + 1) / parts;
+      run(d);
+    }
+  });
+}
+
+}  // namespace
+
+bool conv_blocked_fits(const ConvShape& s, bool plain) {
+  if (s.in[0] != 1 || s.out[0] != 1 || s.kernel[0] != 1 || s.stride[2] > 2) return false;
+  if (s.groups == 1) return !plain || s.in_channels < kBlockLanes;
+  return !plain && s.groups == s.in_channels && s.groups == s.out_channels && s.dilation[2] == 1 &&
+         (s.kernel[2] == 3 || s.kernel[2] == 5 || s.kernel[2] == 7);
+}
+
+size_t conv_blocked_packed_size(const ConvShape& s) {
+  const size_t out = blocks_of(s) * kBlockLanes;
+  return out * (conv_depth(s) + 1);
+}
+
+void conv_blocked_pack(const ConvShape& s, const float* w, const float* bias, float* packed,
+                       Pool& pool) {
+  const size_t out = blocks_of(s) * kBlockLanes, depth = conv_depth(s), taps = conv_taps(s);
+  const size_t wide = is_depthwise(s) ? kBlockLanes : kBlockedPanel;
+  pool.parallel((out + wide - 1) / wide, 1, [&](size_t begin, size_t end, int) {
+    for (size_t panel = begin; panel < end; ++panel) {
+      const size_t first = panel * wide, columns = std::min(wide, out - first);
+      const size_t real = std::min(columns, s.out_channels - first);
+      float* to = packed + first * depth;
+      reference::for_each_tap(
+          s.in_channels / s.groups, s.kernel, [&](size_t c, size_t, size_t kh, size_t kw) {
+            const float* from = w + first * depth + c * taps + kh * s.kernel[2] + kw;
+            for (size_t i = 0; i < columns; ++i) *to++ = i < real ? from[i * depth] : 0.f;
+          });
+    }
+  });
+  if (bias == nullptr) return;
+  float* to = std::copy_n(bias, s.out_channels, packed + out * depth);
+  std::fill_n(to, out - s.out_channels, 0.f);
+}
+
+size_t conv_blocked_scratch_bytes(const ConvShape& s, bool plain) {
+  if (is_depthwise(s)) return 0;
+  return (tap_floats(s) + padded_form(s, plain).floats()) * sizeof(float);
+}
+
+void conv_blocked(const BlockedConvArgs& g, Pool& pool, Isa isa) {
+  const ConvShape& s = g.shape;
+  if (is_depthwise(s)) return run_depthwise(g, pool, isa);
+
+  const Padded p = padded_form(s, g.plain);
+  const size_t in_plane = s.in[1] * s.in[2] * p.lanes, plane = p.rows * p.width * p.lanes;
+  auto* taps = static_cast<size_t*>(g.scratch);
+  float* padded = static_cast<float*>(g.scratch) + tap_floats(s);
+  for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
+    for (size_t kx = 0; kx < s.kernel[2]; ++kx) {
+      taps[ky * s.kernel[2] + kx] = (ky * s.dilation[1] * p.width + kx * s.dilation[2]) * p.lanes;
+    }
+  }
+
+  BlockedWork work{};
+  work.channels = s.in_channels;
+  work.block_step = plane;
+  work.c_step = g.plain ? plane : 1;
+  work.x_row = s.stride[1] * p.width * p.lanes;
+  work.x_pixel = s.stride[2] * p.lanes;
+  work.tap = taps;
+  work.taps = conv_taps(s);
+  work.weights = g.weights;
+  work.blocks = blocks_of(s);
+  const size_t out = work.blocks * kBlockLanes, depth = conv_depth(s);
+  work.bias = g.bias ? g.weights + out * depth : nullptr;
+  work.rows = s.out[1];
+  work.width = s.out[2];
+  // A kernel of one tap that visits every input once sees one long row.
+  if (conv_taps(s) == 1 && s.stride[1] == 1 && s.stride[2] == 1 && !p.copied &&
+      s.in[1] == s.out[1] && s.in[2] == s.out[2]) {
+    work.width *= work.rows;
+    work.rows = 1;
+  }
+  work.y_plane = work.rows * work.width * kBlockLanes;
+  const BlockedTiles tiles = SDX_PICK(blocked_tiles, isa)();
+  work.tile_rows = work.rows > 1 && work.width <= tiles.positions_two_rows ? 2 : 1;
+  work.across = (work.width + tiles.positions - 1) / tiles.positions;
+  work.clamp = g.clamp;
+  work.epilogue = g.epilogue;
+  const size_t all_tiles = (work.rows + work.tile_rows - 1) / work.tile_rows * work.across;
+  const size_t panels = (out + kBlockedPanel - 1) / kBlockedPanel;
+
+  // Either all panels pass over some tiles, or one panel after the other over all tiles.
+  const size_t threads = threads_for(s, pool), want = threads == 1 ? 1 : 4 * threads;
+  size_t tile_parts = 1, panel_parts = 1;
+  if (out * depth <= kResidentFloats && all_tiles >= 2 * want) {
+    tile_parts = want;
+  } else if (work.rows * work.width == 1) {
+    panel_parts = std::min((panels + 3) / 4, want);
+  } else {
+    panel_parts = panels;
+    tile_parts = std::min(all_tiles, (want + panels - 1) / panels);
+  }
+  const size_t out_plane = s.out[1] * s.out[2] * kBlockLanes;
+  for (size_t n = 0; n < s.batch; ++n) {
+    const float* x = g.x + n * p.planes * in_plane;
+    if (p.copied) {
+      pool.parallel(p.planes, threads == 1 ? p.planes : 1, [&](size_t begin, size_t end, int) {
+        for (size_t i = begin; i < end; ++i) pad_plane(s, p, x + i * in_plane, padded + i * plane);
+      });
+      x = padded;
+    }
+    const size_t items = panel_parts * tile_parts;
+    pool.parallel(items, threads == 1 ? items : 1, [&](size_t begin, size_t end, int) {
+      BlockedWork w = work;
+      w.x = x;
+      w.row = n * w.blocks;
+      w.y = g.y + w.row * out_plane;
+      if (w.clamp.other != nullptr) w.clamp.other += w.row * out_plane;
+      for (size_t i = begin; i < end; ++i) {
+        const size_t panel = i / tile_parts, tile = i % tile_parts;
+        w.panel_begin = panels * panel / panel_parts;
+        w.panel_end = panels * (panel + 1) / panel_parts;
+        w.tile_begin = all_tiles * tile / tile_parts;
+        w.tile_end = all_tiles * (tile + 1) / tile_parts;
+        SDX_PICK(conv_blocked_tiles, isa)(w);
+      }
+    });
+  }
+}
+
+namespace {
+
+// Rows of the wire between the two convolutions that a thread holds: so many that they stay in the
+// second-level cache.
+constexpr size_t kStripFloats = 65536;
+constexpr size_t kPairBlocks = kBlockedPanel / kBlockLanes;
+
+struct Strip {
+  size_t out_rows;  // that it serves
+  size_t rows;      // of the wire, at most
+  size_t floats;
+};
+Strip strip_of(const ConvShape& s) {
+  const size_t row = s.in[2] * kBlockLanes * kPairBlocks;
+  const size_t reach = (s.kernel[1] - 1) * s.dilation[1] + 1;
+  const size_t room = std::max(reach, kStripFloats / row);
+  const size_t out_rows = std::min(s.out[1], (room - reach) / s.stride[1] + 1);
+  const size_t rows = std::min(s.in[1], (out_rows - 1) * s.stride[1] + reach);
+  return {out_rows, rows, rows * row};
+}
+
+// One panel of channels for the output rows [begin, end) of one image.
+struct PairPart {
+  const BlockedPairArgs& g;
+  Isa isa;
+  float* strip;
+
+  void run(size_t image, size_t panel, size_t begin, size_t end) const {
+    const ConvShape& s = g.second;
+    const Strip size = strip_of(s);
+    size_t held_begin = 0, held_end = 0;  // rows of the wire
+    for (size_t row = begin; row < end; row += size.out_rows) {
+      const size_t stop = std::min(end, row + size.out_rows);
+      const size_t top = row * s.stride[1], reach = (s.kernel[1] - 1) * s.dilation[1] + 1;
+      const size_t first = top > s.pad[1] ? std::min(s.in[1], top - s.pad[1]) : 0;
+      const size_t past = (stop - 1) * s.stride[1] + reach;
+      const size_t last = std::max(first, std::min(s.in[1], past > s.pad[1] ? past - s.pad[1] : 0));
+      const size_t made = std::clamp(held_end, first, last);
+      keep(size, first - held_begin, made - first);
+      widen(size, image, panel, made, last, strip + (made - first) * s.in[2] * kBlockLanes);
+      held_begin = first, held_end = last;
+      narrow(size, image, panel, first, row, stop);
+    }
+  }
+
+ private:
+  size_t row_floats() const { return g.second.in[2] * kBlockLanes; }
+
+  // Rows [from, from + count) move to the beginning.
+  void keep(const Strip& size, size_t from, size_t count) const {
+    if (from == 0 || count == 0) return;
+    for (size_t block = 0; block < kPairBlocks; ++block) {
+      float* plane = strip + block * size.rows * row_floats();
+      std::copy_n(plane + from * row_floats(), count * row_floats(), plane);
+    }
+  }
+
+  // Rows [first, last) of the wire.
+  void widen(const Strip& size, size_t image, size_t panel, size_t first, size_t last,
+             float* y) const {
+    if (first == last) return;
+    const ConvShape& s = g.first;
+    const size_t plane = s.in[1] * s.in[2] * kBlockLanes, depth = s.in_channels;
+    const size_t tap = 0;
+    BlockedWork w{};
+    w.channels = s.in_channels;
+    w.block_step = plane;
+    w.c_step = 1;
+    w.x_pixel = kBlockLanes;
+    w.tap = &tap;
+    w.taps = 1;
+    w.x = g.x + image * channel_blocks(s.in_channels) * plane + first * row_floats();
+    w.weights = g.first_weights;
+    w.blocks = blocks_of(s);
+    w.bias = g.first_bias ? g.first_weights + w.blocks * kBlockLanes * depth : nullptr;
+    w.y = y;
+    w.rows = 1;
+    w.width = (last - first) * s.in[2];
+    w.y_plane = size.rows * row_floats();
+    w.y_block = panel * kPairBlocks;
+    w.tile_rows = 1;
+    const size_t positions = SDX_PICK(blocked_tiles, isa)().positions;
+    w.across = (w.width + positions - 1) / positions;
+    w.clamp = g.between;
+    w.epilogue = g.between_epilogue;
+    w.panel_begin = panel;
+    w.panel_end = panel + 1;
+    w.tile_end = w.across;
+    SDX_PICK(conv_blocked_tiles, isa)(w);
+  }
+
+  // Rows [row, stop) of the output, from a strip whose first row is `first`.
+  void narrow(const Strip& size, size_t image, size_t panel, size_t first, size_t row,
+              size_t stop) const {
+    const ConvShape& s = g.second;
+    const size_t blocks = blocks_of(s), taps = conv_taps(s);
+    const size_t out_plane = s.out[1] * s.out[2] * kBlockLanes;
+    for (size_t i = 0; i < kPairBlocks && panel * kPairBlocks + i < blocks; ++i) {
+      const size_t block = panel * kPairBlocks + i, at = image * blocks + block;
+      BlockedDepthwise d{};
+      d.shape = &s;
+      d.x = strip + i * size.rows * row_floats();
+      d.x_begin = first;
+      d.weights = g.second_weights + block * taps * kBlockLanes;
+      if (g.second_bias) d.bias = g.second_weights + (blocks * taps + block) * kBlockLanes;
+      d.y = g.y + at * out_plane;
+      d.clamp = g.clamp;
+      if (d.clamp.other != nullptr) d.clamp.other += at * out_plane;
+      d.epilogue = g.epilogue;
+      d.row = at;
+      d.row_begin = row;
+      d.row_end = stop;
+      SDX_PICK(conv_blocked_depthwise, isa)(d);
+    }
+  }
+};
+
+}  // namespace
+
+bool conv_blocked_pair_fits(const ConvShape& first, const ConvShape& second) {
+  return conv_blocked_fits(first, false) && conv_blocked_fits(second, false) && first.groups == 1 &&
+         conv_taps(first) == 1 && first.stride[1] == 1 && first.stride[2] == 1 &&
+         first.in[1] == first.out[1] && first.in[2] == first.out[2] && is_depthwise(second) &&
+         first.out_channels == second.in_channels;
+}
+
+size_t conv_blocked_pair_scratch_bytes(const ConvShape& second, int threads) {
+  return size_t(threads) * strip_of(second).floats * sizeof(float);
+}
+
+void conv_blocked_pair(const BlockedPairArgs& g, Pool& pool, Isa isa) {
+  const ConvShape& s = g.second;
+  const size_t panels = (blocks_of(s) + kPairBlocks - 1) / kPairBlocks, rows = s.out[1];
+  // Parts make some rows of the wire twice, so as few as keep all threads busy alike.
+  const auto threads = size_t(pool.threads());
+  const size_t items = s.batch * panels;
+  size_t parts = 1;
+  while (threads > 1 && parts < rows &&
+         (items * parts < 4 * threads || (items * parts % threads != 0 && items < 4 * threads))) {
+    ++parts;
+  }
+  const size_t floats = strip_of(s).floats;
+  pool.parallel(items * parts, 1, [&](size_t begin, size_t end, int thread) {
+    const PairPart part{g, isa, static_cast<float*>(g.scratch) + size_t(thread) * floats};
+    for (size_t i = begin; i < end; ++i) {
+      const size_t item = i / parts, of = i % parts;
+      part.run(item / panels, item % panels, rows * of / parts, rows * (of + 1) / parts);
+    }
+  });
+}
+
+void to_channel_blocks(const float* planes, size_t channels, size_t pixels, float* blocks,
+                       Pool& pool, Isa isa) {
+  const auto run = SDX_PICK(to_blocks, isa);
+  pool.parallel(channel_blocks(channels), 1, [&](size_t begin, size_t end, int) {
+    for (size_t b = begin; b < end; ++b) {
+      const size_t first = b * kBlockLanes;
+      run(planes + first * pixels, std::min(kBlockLanes, channels - first), pixels,
+          blocks + first * pixels);
+    }
+  });
+}
+
+void from_channel_blocks(const float* blocks, size_t channels, size_t pixels, float* planes,
+                         Pool& pool, Isa isa) {
+  const auto run = SDX_PICK(from_blocks, isa);
+  pool.parallel(channel_blocks(channels), 1, [&](size_t begin, size_t end, int) {
+    for (size_t b = begin; b < end; ++b) {
+      const size_t first = b * kBlockLanes;
+      run(blocks + first * pixels, std::min(kBlockLanes, channels - first), pixels,
+          planes + first * pixels);
+    }
+  });
+}
+
+}  // namespace sdx

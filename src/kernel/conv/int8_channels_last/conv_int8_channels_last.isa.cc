@@ -1,0 +1,261 @@
+#include "kernel/conv/int8_channels_last/conv_int8_channels_last.h"
+
+#include "kernel/conv/int8_channels_last/to_bytes.h"
+#include "kernel/gemm_int8/vnni.h"
+
+namespace sdx::SDX_ISA {
+namespace {
+
+// As many pixels as leave registers for the weights of a panel.
+constexpr int kPixels = 6;
+constexpr size_t kLeastForTiles = 4;  // pixels; AMX would wait for its weights
+
+#if defined(SDX_ISA_avx512)
+
+template <int Pixels, int Vecs>
+void vnni_tile(const Int8ChannelsLastBlock& b, const uint8_t* const* pixels, size_t pixel) {
+  __m512i acc[Pixels][Vecs];
+  const uint8_t* x[Pixels];
+  unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
+    x[p.value] = pixels[p.value];
+    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+      acc[p.value][v.value] = _mm512_loadu_si512(b.add + 16 * v.value);
+      asm("" : "+v"(acc[p.value][v.value]));
+    });
+  });
+  const int8_t* w = b.w;
+  for (size_t ry = 0; ry < b.runs_y; ++ry) {
+    for (size_t rx = 0; rx < b.runs_x; ++rx) {
+      const size_t run = ry * b.step_y + rx * b.step_x, end = run + 4 * b.quads;
+      for (size_t at = run; at != end; at += 4, w += 64 * Vecs) {
+        __m512i weights[Vecs];
+        unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+          weights[v.value] = _mm512_loadu_si512(w + 64 * v.value);
+        });
+        unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
+          int32_t quad;
+          std::memcpy(&quad, x[p.value] + at, sizeof quad);
+          const __m512i four = _mm512_set1_epi32(quad);
+          unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+            acc[p.value][v.value] = dot_quads(acc[p.value][v.value], four, weights[v.value]);
+          });
+        });
+      }
+    }
+  }
+  // The quick ways need a whole panel; no call comes between them and the sums, which would leave
+  // the registers for it.
+  alignas(64) int32_t sum[Pixels * kChannelsLastPanel];
+  const auto put_aside = [&](auto p) __attribute__((always_inline)) {
+    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+      _mm512_store_si512(sum + p.value * kChannelsLastPanel + v.value * 16, acc[p.value][v.value]);
+    });
+  };
+  unsigned left = 0;  // pixels that were put aside
+  const bool quick = Vecs == 4 && b.tame && b.channels == kChannelsLastPanel;
+  if (quick && b.other == nullptr) {
+    if constexpr (Vecs == 4) {
+      const LastBytes bytes(b);
+      unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
+        _mm512_storeu_si512(b.y + (pixel + p.value) * b.ldy, bytes.of(acc[p.value]));
+      });
+    }
+  } else if (quick && b.sum.near) {
+    if constexpr (Vecs == 4) {
+      const LastBytesAndOther both(b);
+      unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
+        const size_t at = (pixel + p.value) * b.ldy;
+        if (both.store(acc[p.value], b.other + at, b.y + at)) return;
+        put_aside(p);
+        left |= 1u << p.value;
+      });
+    }
+  } else {
+    unroll<Pixels>(put_aside);
+    left = (1u << Pixels) - 1;
+  }
+  for (; left != 0; left &= left - 1) {
+    const auto p = size_t(__builtin_ctz(left));
+    end_pixel(b, sum + p * kChannelsLastPanel, pixel + p);
+  }
+}
+
+using TileFn = void (*)(const Int8ChannelsLastBlock&, const uint8_t* const*, size_t);
+struct LastTiles {
+  TileFn fn[kPixels][4];
+};
+constexpr LastTiles make_tiles() {
+  LastTiles table{};
+  unroll<kPixels>([&](auto p) {
+    unroll<4>([&](auto v) { table.fn[p.value][v.value] = &vnni_tile<p.value + 1, v.value + 1>; });
+  });
+  return table;
+}
+constexpr LastTiles kLastTiles = make_tiles();
+
+#endif
+
+#if defined(SDX_ISA_avx2)
+
+// Bytes against weights by vpdpbusd, in its older or newer encoding: a lane per channel.
+template <bool kVex>
+struct VnniDot {
+  static constexpr size_t kLanes = 8;
+  static __m256i pixel(int32_t quad) { return _mm256_set1_epi32(quad); }
+  static __m256i weights(const int8_t* w) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w));
+  }
+  [[gnu::always_inline]] static __m256i add(__m256i sum, __m256i x, __m256i w) {
+    return dot_quads<kVex>(sum, x, w);
+  }
+  static void store(__m256i low, __m256i high, int32_t* sum) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(sum), low);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(sum + 8), high);
+  }
+};
+
+// Without it: bytes are widened, for vpmaddubsw would saturate, and a channel has two lanes.
+struct WideDot {
+  static constexpr size_t kLanes = 4;
+  static __m256i pixel(int32_t quad) { return _mm256_cvtepu8_epi16(_mm_set1_epi32(quad)); }
+  static __m256i weights(const int8_t* w) {
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(w)));
+  }
+  [[gnu::always_inline]] static __m256i add(__m256i sum, __m256i x, __m256i w) {
+    return _mm256_add_epi32(sum, _mm256_madd_epi16(x, w));
+  }
+  static void store(__m256i low, __m256i high, int32_t* sum) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(sum),
+                        _mm256_permute4x64_epi64(_mm256_hadd_epi32(low, high), 0xd8));
+  }
+};
+
+// Two vectors of channels.
+template <class Dot, int Pixels>
+void half_tile(const Int8ChannelsLastBlock& b, const uint8_t* const* pixels, size_t lane,
+               int32_t* sum) {
+  __m256i acc[Pixels][2];
+  const uint8_t* x[Pixels];
+  unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
+    x[p.value] = pixels[p.value];
+    acc[p.value][0] = acc[p.value][1] = _mm256_setzero_si256();
+  });
+  const int8_t* w = b.w + 4 * lane;
+  for (size_t ry = 0; ry < b.runs_y; ++ry) {
+    for (size_t rx = 0; rx < b.runs_x; ++rx) {
+      const size_t run = ry * b.step_y + rx * b.step_x, end = run + 4 * b.quads;
+      for (size_t at = run; at != end; at += 4, w += 4 * b.width) {
+        const __m256i low = Dot::weights(w), high = Dot::weights(w + 4 * Dot::kLanes);
+        unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
+          int32_t quad;
+          std::memcpy(&quad, x[p.value] + at, sizeof quad);
+          const __m256i four = Dot::pixel(quad);
+          acc[p.value][0] = Dot::add(acc[p.value][0], four, low);
+          acc[p.value][1] = Dot::add(acc[p.value][1], four, high);
+        });
+      }
+    }
+  }
+  unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
+    Dot::store(acc[p.value][0], acc[p.value][1], sum + p.value * kChannelsLastPanel + lane);
+  });
+}
+
+template <class Dot>
+void half_tiles(const Int8ChannelsLastBlock& b) {
+  LastPixels next(b);
+  for (size_t pixel = b.first; pixel < b.last;) {
+    const size_t pixels = b.last - pixel < kPixels ? b.last - pixel : kPixels;
+    alignas(64) int32_t sum[kPixels * kChannelsLastPanel];
+    const uint8_t* x[kPixels];
+    for (size_t p = 0; p < pixels; ++p) x[p] = next.next();
+    for (size_t lane = 0; lane < b.width; lane += 2 * Dot::kLanes) {
+      if (pixels == kPixels) {
+        half_tile<Dot, kPixels>(b, x, lane, sum);
+      } else {
+        for (size_t p = 0; p < pixels; ++p)
+          half_tile<Dot, 1>(b, x + p, lane, sum + p * kChannelsLastPanel);
+      }
+    }
+    end_sums(b, sum, pixel, pixels);
+    pixel += pixels;
+  }
+}
+
+#else
+
+// One pixel: lanes are output channels.
+void one_pixel(const Int8ChannelsLastBlock& b, const uint8_t* x, size_t pixel) {
+  alignas(64) uint32_t sum[kChannelsLastPanel] = {};
+  const int8_t* w = b.w;
+  for (size_t ry = 0; ry < b.runs_y; ++ry) {
+    for (size_t rx = 0; rx < b.runs_x; ++rx) {
+      const uint8_t* a = x + ry * b.step_y + rx * b.step_x;
+      for (size_t i = 0; i < b.quads; ++i, a += 4, w += 4 * b.width) {
+        for (size_t j = 0; j < b.width; ++j) {
+          sum[j] += uint32_t(a[0] * w[4 * j] + a[1] * w[4 * j + 1] + a[2] * w[4 * j + 2] +
+                             a[3] * w[4 * j + 3]);
+        }
+      }
+    }
+  }
+  end_sums(b, reinterpret_cast<int32_t*>(sum), pixel, 1);
+}
+
+#endif
+
+// The pixels of a window, a vector of channels at a time.
+template <class Int>
+void max_of(const MaxChannelsLastWindow& w, uint8_t* y) {
+  typedef Int Bytes __attribute__((vector_size(64)));
+  constexpr Int kLeast = Int(-1) < Int(0) ? Int(-128) : Int(0);
+  const auto greatest = [&](size_t first, size_t n) __attribute__((always_inline)) {
+    Bytes most = Bytes{} + kLeast;
+    for (size_t row = 0; row < w.rows; ++row) {
+      for (size_t column = 0; column < w.columns; ++column) {
+        Bytes x{};
+        std::memcpy(&x, w.x + row * w.row_step + column * w.column_step + first, n);
+        most = x > most ? x : most;
+      }
+    }
+    std::memcpy(y + first, &most, n);
+  };
+  size_t first = 0;
+  for (; first + sizeof(Bytes) <= w.channels; first += sizeof(Bytes))
+    greatest(first, sizeof(Bytes));
+  if (first < w.channels) greatest(first, w.channels - first);
+}
+
+}  // namespace
+
+void conv_int8_channels_last_block(const Int8ChannelsLastBlock& b) {
+#if defined(SDX_ISA_avx512)
+  const bool tiles = b.unit == Int8Unit::amx || b.unit == Int8Unit::amx_in_memory;
+  if (tiles && b.last - b.first >= kLeastForTiles) return conv_int8_channels_last_tiles(b);
+  if (b.unit != Int8Unit::plain) {
+    LastPixels pixels(b);
+    const size_t count = b.last - b.first, parts = (count + kPixels - 1) / kPixels;
+    for (size_t i = 0; i < parts; ++i) {
+      const size_t begin = count * i / parts, height = count * (i + 1) / parts - begin;
+      const uint8_t* x[kPixels];
+      for (size_t p = 0; p < height; ++p) x[p] = pixels.next();
+      kLastTiles.fn[height - 1][b.width / 16 - 1](b, x, b.first + begin);
+    }
+    return;
+  }
+#elif defined(SDX_ISA_avx2)
+  if (b.unit == Int8Unit::avx_vnni) return half_tiles<VnniDot<true> >(b);
+  if (b.unit == Int8Unit::avx_vnni_evex) return half_tiles<VnniDot<false> >(b);
+  half_tiles<WideDot>(b);
+#endif
+#if !defined(SDX_ISA_avx2)
+  LastPixels pixels(b);
+  for (size_t pixel = b.first; pixel < b.last; ++pixel) one_pixel(b, pixels.next(), pixel);
+#endif
+}
+
+void max_channels_last(const MaxChannelsLastWindow& w, uint8_t* y) {
+  return w.is_signed ? max_of<int8_t>(w, y) : max_of<uint8_t>(w, y);
+}
+
+}  // namespace sdx::SDX_ISA

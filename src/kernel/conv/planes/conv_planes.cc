@@ -1,0 +1,181 @@
+#include "kernel/conv/planes/conv_planes.h"
+
+#include <algorithm>
+
+#include "kernel/conv/planes/work.h"
+#include "kernel/conv/reference.h"
+#include "kernel/gemm/block.h"
+#include "kernel/isa.h"
+
+namespace sdx {
+namespace {
+
+size_t aligned(size_t floats) { return (floats + 15) / 16 * 16; }
+bool is_depthwise(const ConvShape& s) { return s.in_channels == s.groups; }
+
+// Scratch: staged planes of all channels, then each thread's own; if depthwise, the taps' offsets,
+// then one staged plane per thread.
+struct Layout {
+  size_t staged, per_thread;
+};
+
+Layout layout(const ConvShape& s, const Staged& staged) {
+  if (is_depthwise(s)) {
+    return {aligned(2 * conv_taps(s)), aligned(staged.plane + kSlack)};
+  }
+  const size_t planes = staged.copied ? aligned(s.in_channels * staged.plane + kSlack) : 0;
+  return {planes, kPanelFloats + 2 * kDepth};
+}
+
+void run_depthwise(const ConvArgs& g, const ConvShape& s, const Staged& staged, Pool& pool,
+                   Isa isa) {
+  const Layout l = layout(s, staged);
+  const size_t multiplier = s.out_channels / s.groups, taps = conv_taps(s),
+               pixels = conv_positions(s);
+  const size_t in_pixels = conv_input_positions(s);
+  const auto stage = SDX_PICK(conv_planes_stage, isa);
+  const auto run = SDX_PICK(conv_planes_depthwise, isa);
+  size_t* offset = static_cast<size_t*>(g.scratch);
+  float* planes = static_cast<float*>(g.scratch) + l.staged;
+  size_t tap = 0;
+  for (size_t kz = 0; kz < s.kernel[0]; ++kz) {
+    for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
+      for (size_t kx = 0; kx < s.kernel[2]; ++kx) offset[tap++] = staged.tap_offset(s, kz, ky, kx);
+    }
+  }
+  pool.parallel(s.batch * s.in_channels, 1, [&](size_t begin, size_t end, int thread) {
+    float* plane = planes + size_t(thread) * l.per_thread;
+    for (size_t i = begin; i < end; ++i) {
+      const size_t channel = i % s.in_channels;
+      stage(s, staged, g.x + i * in_pixels, plane);
+      for (size_t j = 0; j < multiplier; ++j) {
+        const size_t out = channel * multiplier + j, row = i * multiplier + j;
+        float* y = g.y + row * pixels;
+        run(s, staged, offset, plane, g.weights + out * taps,
+            g.bias == nullptr ? nullptr : g.bias + out, y);
+        if (g.epilogue.fn != nullptr) g.epilogue.fn(g.epilogue.ctx, y, pixels, row, 0, 1, pixels);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+ConvShape flattened(const ConvShape& given) {
+  ConvShape s = given;
+  for (int i = 0; i < 3; ++i) {
+    if (s.kernel[i] != 1 || s.stride[i] != 1 || s.pad[i] != 0 || s.in[i] != s.out[i]) return s;
+  }
+  s.in[2] = s.out[2] = conv_positions(s);
+  s.in[0] = s.in[1] = s.out[0] = s.out[1] = 1;
+  return s;
+}
+
+Staged staged_form(const ConvShape& s, bool may_alias) {
+  Staged t{};
+  t.copied = s.stride[2] != 1 || !may_alias;
+  size_t reach[3];
+  for (int i = 0; i < 3; ++i) {
+    reach[i] = conv_reach(s, i);
+    t.copied |= s.pad[i] != 0 || reach[i] > s.in[i];
+  }
+  t.phases = std::min(s.stride[2], (s.kernel[2] - 1) * s.dilation[2] + 1);
+  for (int i = 0; i < 3; ++i) t.dims[i] = t.copied ? reach[i] : s.in[i];
+  t.dims[2] = (t.dims[2] + s.stride[2] - 1) / s.stride[2];
+  t.phase_size = t.dims[0] * t.dims[1] * t.dims[2];
+  t.plane = t.phases * t.phase_size;
+  return t;
+}
+
+ConvCut cut_for_threads(const ConvShape& s, int threads) {
+  ConvCut cut;
+  if (threads == 1) return cut;
+  const size_t want = 4 * size_t(threads);
+  if (s.groups >= want) return cut;
+  const size_t each = (want + s.groups - 1) / s.groups;
+  const size_t panels = (conv_positions(s) + kPanel - 1) / kPanel;
+  cut.pixels = std::min(std::max<size_t>(panels / 2, 1), each);
+  cut.rows = std::min(row_blocks(s.out_channels / s.groups), (each + cut.pixels - 1) / cut.pixels);
+  return cut;
+}
+
+size_t conv_planes_packed_size(const ConvShape& s) { return s.out_channels * conv_depth(s); }
+
+// Row block by row block, packed[row * depth + k * rows + row in block], k in the order of the
+// reduction.
+void conv_planes_pack(const ConvShape& s, const float* w, float* packed, Pool& pool) {
+  if (is_depthwise(s)) {
+    std::copy(w, w + conv_planes_packed_size(s), packed);
+    return;
+  }
+  const size_t group_rows = s.out_channels / s.groups, channels = s.in_channels / s.groups;
+  const size_t blocks = row_blocks(group_rows), depth = conv_depth(s), taps = conv_taps(s);
+  pool.parallel(s.groups * blocks, 1, [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; ++i) {
+      const size_t row = row_block_begin(group_rows, blocks, i % blocks);
+      const size_t rows = row_block_begin(group_rows, blocks, i % blocks + 1) - row;
+      const size_t first = (i / blocks * group_rows + row) * depth;
+      float* out = packed + first;
+      reference::for_each_tap(channels, s.kernel, [&](size_t c, size_t kd, size_t kh, size_t kw) {
+        const float* in = w + first + c * taps + (kd * s.kernel[1] + kh) * s.kernel[2] + kw;
+        for (size_t r = 0; r < rows; ++r) *out++ = in[r * depth];
+      });
+    }
+  });
+}
+
+size_t conv_planes_scratch_bytes(const ConvShape& given, int threads) {
+  const ConvShape s = flattened(given);
+  const Layout l = layout(s, staged_form(s, !is_depthwise(s)));
+  return (l.staged + size_t(threads) * l.per_thread) * sizeof(float);
+}
+
+void conv_planes(const ConvArgs& g, Pool& pool, Isa isa) {
+  const ConvShape s = flattened(g.shape);
+  const size_t pixels = conv_positions(s);
+  if (s.batch == 0 || s.out_channels == 0 || pixels == 0) return;
+  const Staged staged = staged_form(s, !is_depthwise(s));
+  if (is_depthwise(s)) return run_depthwise(g, s, staged, pool, isa);
+
+  const Layout l = layout(s, staged);
+  const size_t in_pixels = conv_input_positions(s);
+  const size_t group_rows = s.out_channels / s.groups, blocks = row_blocks(group_rows);
+  const size_t panels = (pixels + kPanel - 1) / kPanel;
+  const ConvCut cut = cut_for_threads(s, pool.threads());
+  float* planes = static_cast<float*>(g.scratch);
+  for (size_t n = 0; n < s.batch; ++n) {
+    const float* x = g.x + n * s.in_channels * in_pixels;
+    if (staged.copied) {
+      pool.parallel(s.in_channels, 1, [&](size_t begin, size_t end, int) {
+        for (size_t c = begin; c < end; ++c) {
+          SDX_PICK(conv_planes_stage, isa)(s, staged, x + c * in_pixels, planes + c * staged.plane);
+        }
+      });
+      x = planes;
+    }
+    pool.parallel(s.groups * cut.pixels * cut.rows, 1, [&](size_t begin, size_t end, int thread) {
+      ConvBlock b{};
+      b.shape = &s;
+      b.staged = &staged;
+      b.panels = planes + l.staged + size_t(thread) * l.per_thread;
+      b.offset = reinterpret_cast<size_t*>(b.panels + kPanelFloats);
+      b.epilogue = g.epilogue;
+      for (size_t i = begin; i < end; ++i) {
+        const size_t group = i / (cut.pixels * cut.rows), part = i / cut.rows % cut.pixels,
+                     rows = i % cut.rows;
+        b.x = x + group * (s.in_channels / s.groups) * staged.plane;
+        b.weights = g.weights + group * group_rows * conv_depth(s);
+        b.block_begin = blocks * rows / cut.rows;
+        b.block_end = blocks * (rows + 1) / cut.rows;
+        b.pixel_begin = panels * part / cut.pixels * kPanel;
+        b.pixel_end = std::min(pixels, panels * (part + 1) / cut.pixels * kPanel);
+        b.row = n * s.out_channels + group * group_rows;
+        b.y = g.y + b.row * pixels;
+        b.bias = g.bias == nullptr ? nullptr : g.bias + group * group_rows;
+        SDX_PICK(conv_planes_block, isa)(b);
+      }
+    });
+  }
+}
+
+}  // namespace sdx

@@ -1,0 +1,121 @@
+#include "kernel/conv/planes/conv_planes.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "kernel/conv/reference.h"
+#include "kernel/conv/testing.h"
+#include "kernel/isa_testing.h"
+
+namespace sdx {
+namespace {
+
+void double_block(void*, float* c, size_t ldc, size_t, size_t, size_t rows, size_t cols) {
+  for (size_t r = 0; r < rows; ++r) {
+    for (size_t j = 0; j < cols; ++j) c[r * ldc + j] += c[r * ldc + j];
+  }
+}
+
+// Against the reference: every level, thread count, with and without bias and epilogue.
+void expect_reference_bits(const ConvShape& s, unsigned seed, bool specials) {
+  SCOPED_TRACE(describe(s));
+  const auto x = random_floats(s.batch * s.in_channels * product(s.in), seed, specials);
+  const auto w = random_floats(conv_planes_packed_size(s), seed + 1, specials);
+  const auto bias = random_floats(s.out_channels, seed + 2, specials);
+  std::vector<float> want(s.batch * s.out_channels * product(s.out)), got(want.size()),
+      packed(w.size());
+  for (bool with_bias : {false, true}) {
+    reference::conv(s, x.data(), w.data(), with_bias ? bias.data() : nullptr, want.data());
+    if (with_bias) {
+      for (float& y : want) y += y;
+    }
+    for (const Isa isa : available_isas()) {
+      for (int threads : {1, 2, 3}) {
+        Pool pool(threads);
+        conv_planes_pack(s, w.data(), packed.data(), pool);
+        std::vector<float> scratch(conv_planes_scratch_bytes(s, threads) / sizeof(float), 7.f);
+        std::fill(got.begin(), got.end(), 7.f);
+        ConvArgs g{s,          x.data(), packed.data(), with_bias ? bias.data() : nullptr,
+                   got.data(), {},       scratch.data()};
+        if (with_bias) g.epilogue.fn = double_block;
+        conv_planes(g, pool, isa);
+        EXPECT_TRUE(same_bits(want, got))
+            << isa_name(isa) << ", " << threads << " threads, bias " << with_bias;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST(Conv, equals_the_reference_on_the_usual_shapes) {
+  for (bool specials : {false, true}) {
+    expect_reference_bits(planar(1, 1, 3, 16, 23, 19, 7, 2, 3), 1, specials);
+    expect_reference_bits(planar(1, 1, 20, 25, 14, 14, 3, 1, 1), 2, specials);
+    expect_reference_bits(planar(2, 1, 70, 30, 7, 7, 3, 1, 1), 3, specials);
+    expect_reference_bits(planar(1, 1, 40, 26, 9, 11, 1, 1, 0), 4, specials);
+    expect_reference_bits(planar(1, 1, 17, 13, 15, 15, 1, 2, 0), 5, specials);
+    expect_reference_bits(planar(1, 4, 32, 24, 10, 10, 3, 1, 1), 6, specials);
+  }
+}
+
+TEST(Conv, splits_long_reductions_without_changing_a_bit) {
+  expect_reference_bits(planar(1, 1, 130, 14, 5, 6, 3, 1, 1), 1, false);
+  expect_reference_bits(planar(1, 1, 1050, 5, 3, 3, 1, 1, 0), 2, false);
+}
+
+TEST(Conv, depthwise_equals_the_reference) {
+  for (bool specials : {false, true}) {
+    expect_reference_bits(planar(2, 6, 6, 6, 13, 70, 3, 1, 1), 1, specials);
+    expect_reference_bits(planar(1, 5, 5, 10, 15, 15, 5, 2, 2), 2, specials);
+    expect_reference_bits(planar(1, 4, 4, 4, 9, 9, 3, 3, 1), 3, specials);
+    expect_reference_bits(planar(1, 1, 1, 3, 6, 40, 3, 1, 0), 4, specials);
+  }
+}
+
+TEST(Conv, equals_the_reference_on_random_shapes_of_one_two_and_three_dimensions) {
+  std::mt19937 rng(5);
+  const auto pick = [&](size_t low, size_t high) { return low + rng() % (high - low + 1); };
+  for (int round = 0; round < 24; ++round) {
+    ConvShape s;
+    s.batch = pick(1, 2);
+    s.groups = pick(1, 3);
+    s.in_channels = s.groups * pick(1, 21);
+    s.out_channels = s.groups * pick(1, 15);
+    size_t pad_end[3] = {};
+    for (int i = int(pick(0, 2)); i < 3; ++i) {
+      s.kernel[i] = pick(1, 3);
+      s.stride[i] = pick(1, 3);
+      s.dilation[i] = pick(1, 2);
+      s.pad[i] = pick(0, 3);
+      pad_end[i] = pick(0, 3);
+      s.in[i] = pick(5, 9);
+    }
+    expect_reference_bits(with_output(s, pad_end), unsigned(round), round % 3 == 0);
+  }
+}
+
+TEST(Conv, padding_is_a_zero_that_takes_part) {
+  // An infinite weight over the padding gives 0 * inf: NaN in the outputs at the edge, and only
+  // there.
+  ConvShape s{1, 1, 1, 2, {1, 1, 4}, {1, 1, 4}, {1, 1, 3}, {1, 1, 1}, {1, 1, 1}, {0, 0, 1}};
+  s.in_channels = 2;
+  const float inf = std::numeric_limits<float>::infinity();
+  const std::vector<float> x(8, 1.f), w = {inf, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  std::vector<float> packed(w.size()), y(8);
+  Pool pool(1);
+  conv_planes_pack(s, w.data(), packed.data(), pool);
+  std::vector<float> scratch(conv_planes_scratch_bytes(s, 1) / sizeof(float));
+  conv_planes({s, x.data(), packed.data(), nullptr, y.data(), {}, scratch.data()}, pool,
+              native_isa());
+  EXPECT_TRUE(std::isnan(y[0]));
+  EXPECT_EQ(y[1], inf);
+  EXPECT_EQ(y[3], inf);
+  EXPECT_EQ(y[4], 4.f);
+}
+
+}  // namespace sdx

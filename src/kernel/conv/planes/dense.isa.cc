@@ -1,0 +1,254 @@
+#include "kernel/conv/planes/conv_planes.h"
+#include "kernel/conv/planes/stage.h"
+#include "kernel/conv/planes/work.h"
+#include "kernel/gemm/block.h"
+#include "kernel/gemm/tile.h"
+
+namespace sdx::SDX_ISA {
+namespace {
+
+size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+// Lanes [first, first + count) of a vector of outputs, which read contiguous inputs from `base` on.
+struct Piece {
+  size_t base;
+  uint32_t first, count;
+};
+
+#if defined(SDX_ISA_avx512)
+inline Vec load_piece(Vec v, const float* p, const Piece& s) {
+  return _mm512_mask_loadu_ps(v, __mmask16(((1u << s.count) - 1) << s.first), p - s.first);
+}
+#elif defined(SDX_ISA_avx2)
+inline Vec load_piece(Vec v, const float* p, const Piece& s) {
+  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  const __m256i in =
+      _mm256_andnot_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(int(s.first)), lane),
+                          _mm256_cmpgt_epi32(_mm256_set1_epi32(int(s.first + s.count)), lane));
+  return _mm256_or_ps(v, _mm256_maskload_ps(p - s.first, in));
+}
+#else
+inline Vec load_piece(Vec v, const float* p, const Piece& s) {
+  for (uint32_t i = 0; i < s.count; ++i) v[s.first + i] = p[i];
+  return v;
+}
+#endif
+
+// The outputs [pixel, pixel + lanes) as runs along rows; returns how many there are.
+size_t find_pieces(const ConvShape& s, const Staged& staged, size_t pixel, size_t lanes,
+                   Piece* pieces) {
+  size_t count = 0;
+  for (size_t lane = 0; lane < lanes;) {
+    const size_t x = (pixel + lane) % s.out[2], row = (pixel + lane) / s.out[2];
+    const size_t length = least(s.out[2] - x, lanes - lane);
+    pieces[count++] = {staged.base(s, row / s.out[1], row % s.out[1], x), uint32_t(lane),
+                       uint32_t(length)};
+    lane += length;
+  }
+  return count;
+}
+
+// Patches of up to kPanel outputs: panel[k * width + output].
+void pack_patches(const ConvBlock& g, size_t pixel, size_t cols, size_t k, float* panel) {
+  const size_t width = panel_width(cols);
+  Piece pieces[kLanes];
+  for (size_t j = 0; j < width; j += kLanes) {
+    float* out = panel + j;
+    const size_t lanes = j < cols ? least(cols - j, kLanes) : 0;
+    const size_t count = find_pieces(*g.shape, *g.staged, pixel + j, lanes, pieces);
+    if (count == 1 && lanes == kLanes) {
+      const float* x = g.x + pieces[0].base;
+      for (size_t i = 0; i < k; ++i) vec_store(out + i * width, vec_load(x + g.offset[i]));
+    } else if (count == 2) {
+      for (size_t i = 0; i < k; ++i) {
+        const float* x = g.x + g.offset[i];
+        const Vec v = load_piece(vec_zero(), x + pieces[0].base, pieces[0]);
+        vec_store(out + i * width, load_piece(v, x + pieces[1].base, pieces[1]));
+      }
+    } else {
+      for (size_t i = 0; i < k; ++i) {
+        Vec v = vec_zero();
+        for (size_t p = 0; p < count; ++p)
+          v = load_piece(v, g.x + g.offset[i] + pieces[p].base, pieces[p]);
+        vec_store(out + i * width, v);
+      }
+    }
+  }
+}
+
+// All panels at once where the outputs are one row, as those of 1 x 1 kernels are: long reads of
+// each channel in turn suit the prefetchers and touch each page once.
+void pack_row(const ConvBlock& g, size_t pixel, size_t cols, size_t k) {
+  for (size_t i = 0; i < k; ++i) {
+    const float* x = g.x + g.offset[i] + pixel;
+    for (size_t j = 0; j < cols; j += kPanel) {
+      const size_t width = panel_width(cols - j);
+      float* out = g.panels + j * k + i * width;
+      for (size_t v = 0; v < width; v += kLanes) {
+        const size_t left = cols - j > v ? cols - j - v : 0;
+        vec_store(out + v,
+                  left >= size_t(kLanes) ? vec_load(x + j + v) : vec_load(x + j + v, left));
+      }
+    }
+  }
+}
+
+// Where the steps [begin, begin + length) of the reduction find their inputs, relative to an
+// output's base.
+void find_offsets(const ConvShape& s, const Staged& staged, size_t begin, size_t length,
+                  size_t* offset) {
+  const size_t channels = s.in_channels / s.groups;
+  const size_t taps = s.kernel[0] * s.kernel[1] * s.kernel[2];
+  size_t first = begin / (kChannelBlock * taps) * kChannelBlock;  // of the channel block
+  size_t in_block = least(kChannelBlock, channels - first);
+  size_t tap = (begin - first * taps) / in_block, c = (begin - first * taps) % in_block;
+  for (size_t i = 0; i < length;) {
+    const size_t at = staged.tap_offset(s, tap / (s.kernel[1] * s.kernel[2]),
+                                        tap / s.kernel[2] % s.kernel[1], tap % s.kernel[2]);
+    for (; c < in_block && i < length; ++c, ++i) offset[i] = (first + c) * staged.plane + at;
+    c = 0;
+    if (++tap == taps && i < length) {
+      tap = 0;
+      first += kChannelBlock;
+      in_block = least(kChannelBlock, channels - first);
+    }
+  }
+}
+
+// Outputs that would fill less than a third of a vector are left over: their lanes are output
+// channels instead, for which a row block of weights is already in order.
+constexpr size_t kMostLeftOver = kLanes > int(kRowBlock) ? 4 : 0;
+size_t left_over(size_t cols) {
+  const size_t rest = cols % kLanes;
+  return rest <= kMostLeftOver ? rest : 0;
+}
+
+// The chains of one output position for some row blocks at once, over one stretch of the reduction.
+struct LeftOver {
+  size_t k;
+  const float* b;  // b[k * b_step]
+  size_t b_step;
+  const float* a[4];  // a[block][k * rows[block] + row]
+  size_t rows[4];
+  float* y[4];  // y[block][row * pixels]
+  size_t pixels;
+  const float* bias[4];  // of the block's first row, or null
+  bool resume, last;
+};
+
+template <int Blocks>
+void run_left_over(const LeftOver& t) {
+  Vec acc[Blocks];
+  float lane[kLanes];
+  for (int i = 0; i < Blocks; ++i) {
+    for (size_t r = 0; r < t.rows[i]; ++r) lane[r] = t.resume ? t.y[i][r * t.pixels] : 0.f;
+    acc[i] = vec_load(lane, t.rows[i]);
+  }
+  const float* b = t.b;
+  size_t at[Blocks] = {};
+  for (size_t k = t.k; k != 0; --k, b += t.b_step) {
+    const Vec x = vec_set(*b);
+    unroll<Blocks>([&](auto i) __attribute__((always_inline)) {
+      acc[i.value] =
+          vec_fma(vec_load(t.a[i.value] + at[i.value], t.rows[i.value]), x, acc[i.value]);
+      at[i.value] += t.rows[i.value];
+    });
+  }
+  for (int i = 0; i < Blocks; ++i) {
+    if (t.last) {
+      if (t.bias[i] != nullptr) acc[i] = vec_add(acc[i], vec_load(t.bias[i], t.rows[i]));
+      acc[i] = vec_canonical(acc[i]);
+    }
+    vec_store(lane, acc[i]);
+    for (size_t r = 0; r < t.rows[i]; ++r) t.y[i][r * t.pixels] = lane[r];
+  }
+}
+
+// Steps [begin, begin + length) of the reduction for the `count` last columns of the packed
+// patches.
+void run_columns(const ConvBlock& g, size_t begin, size_t length, size_t depth, size_t pixel,
+                 size_t cols, size_t count) {
+  const size_t rows_all = g.shape->out_channels / g.shape->groups, blocks = row_blocks(rows_all);
+  const size_t panel = (cols - 1) / kPanel * kPanel;
+  LeftOver t;
+  t.k = length;
+  t.b_step = panel_width(cols - panel);
+  t.pixels = g.shape->out[0] * g.shape->out[1] * g.shape->out[2];
+  t.resume = begin != 0;
+  t.last = begin + length == depth;
+  for (size_t first = g.block_begin; first < g.block_end; first += 4) {
+    const size_t some = least(4, g.block_end - first);
+    for (size_t col = cols - count; col < cols; ++col) {
+      t.b = g.panels + panel * length + (col - panel);
+      for (size_t i = 0; i < some; ++i) {
+        const size_t row = row_block_begin(rows_all, blocks, first + i);
+        t.rows[i] = row_block_begin(rows_all, blocks, first + i + 1) - row;
+        t.a[i] = g.weights + row * depth + begin * t.rows[i];
+        t.y[i] = g.y + row * t.pixels + pixel + col;
+        t.bias[i] = g.bias == nullptr ? nullptr : g.bias + row;
+      }
+      constexpr void (*kRun[])(const LeftOver&) = {run_left_over<1>, run_left_over<2>,
+                                                   run_left_over<3>, run_left_over<4>};
+      kRun[some - 1](t);
+    }
+  }
+}
+
+}  // namespace
+
+void conv_planes_stage(const ConvShape& s, const Staged& staged, const float* plane, float* out) {
+  stage_plane(s, staged, plane, 0.f, out);
+}
+
+void conv_planes_block(const ConvBlock& g) {
+  const ConvShape& s = *g.shape;
+  const size_t rows_all = s.out_channels / s.groups, blocks = row_blocks(rows_all);
+  const size_t depth = s.in_channels / s.groups * s.kernel[0] * s.kernel[1] * s.kernel[2];
+  const size_t pixels = s.out[0] * s.out[1] * s.out[2];
+  const size_t stretches = depth == 0 ? 1 : (depth + kDepth - 1) / kDepth;
+  const size_t longest = depth == 0 ? 1 : (depth + stretches - 1) / stretches;
+  const size_t group = kPanelFloats / (longest * kPanel) * kPanel;
+  for (size_t pixel = g.pixel_begin; pixel < g.pixel_end; pixel += group) {
+    const size_t cols = least(group, g.pixel_end - pixel);
+    for (size_t i = 0; i < stretches; ++i) {
+      const size_t begin = depth * i / stretches, length = depth * (i + 1) / stretches - begin;
+      find_offsets(s, *g.staged, begin, length, g.offset);
+      if (s.out[0] * s.out[1] == 1) {
+        pack_row(g, pixel, cols, length);
+      } else {
+        for (size_t j = 0; j < cols; j += kPanel) {
+          pack_patches(g, pixel + j, least(kPanel, cols - j), length, g.panels + j * length);
+        }
+      }
+      const size_t rest = left_over(cols), whole = cols - rest;
+      if (rest != 0) run_columns(g, begin, length, depth, pixel, cols, rest);
+      for (size_t block = g.block_begin; block < g.block_end; ++block) {
+        const size_t row = row_block_begin(rows_all, blocks, block);
+        const size_t rows = row_block_begin(rows_all, blocks, block + 1) - row;
+        TileArgs t;
+        t.k = length;
+        t.a = g.weights + row * depth + begin * rows;
+        t.a_step = rows;
+        t.ldc = pixels;
+        t.resume = i != 0;
+        AffineEpilogue affine;
+        if (g.bias != nullptr) affine.bias = g.bias + row;
+        affine.bias_row = 1;
+        t.affine = i + 1 == stretches ? &affine : nullptr;
+        float* y = g.y + row * pixels + pixel;
+        for (size_t j = 0; j < whole; j += kPanel) {
+          t.cols = least(kPanel, whole - j);
+          t.b = g.panels + j * length;
+          t.b_step = panel_width(cols - j);
+          t.c = y + j;
+          tile_block(t, rows);
+        }
+        if (t.affine != nullptr && g.epilogue.fn != nullptr) {
+          g.epilogue.fn(g.epilogue.ctx, y, pixels, g.row + row, pixel, rows, cols);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace sdx::SDX_ISA

@@ -1,0 +1,99 @@
+// stage_plane: one channel of the input in its staged form (kernel/conv/planes/work.h).
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "kernel/conv/planes/work.h"
+#include "kernel/simd/vec.h"
+
+namespace sdx::SDX_ISA {
+
+// Whether staged row r along a dimension is read by any output.
+inline bool is_read(const ConvShape& s, int dim, size_t r) {
+  if (s.stride[dim] == 1 || (s.dilation[dim] == 1 && s.stride[dim] <= s.kernel[dim])) return true;
+  for (size_t k = 0; k < s.kernel[dim]; ++k) {
+    if (r >= k * s.dilation[dim] && (r - k * s.dilation[dim]) % s.stride[dim] == 0) return true;
+  }
+  return false;
+}
+
+template <class T>
+void fill_n(T* out, size_t n, T value) {
+  for (size_t i = 0; i < n; ++i) out[i] = value;
+}
+
+// Paddings are mostly one or two columns: a store of some lanes is shorter than a loop.
+inline void fill_n(float* out, size_t n, float value) {
+  const Vec v = vec_set(value);
+  for (; n >= size_t(kLanes); n -= kLanes, out += kLanes) vec_store(out, v);
+  if (n != 0) vec_store(out, v, n);
+}
+
+inline void copy_row(const float* in, size_t n, float* out) {
+  for (; n >= size_t(kLanes); n -= kLanes, in += kLanes, out += kLanes)
+    vec_store(out, vec_load(in));
+  if (n != 0) vec_store(out, vec_load(in, n), n);
+}
+inline void copy_row(const uint8_t* in, size_t n, uint8_t* out) { std::memcpy(out, in, n); }
+
+template <class T>
+void copy_every_second(const T* in, size_t n, T* out) {
+  for (size_t i = 0; i < n; ++i) out[i] = in[2 * i];
+}
+#if defined(SDX_ISA_avx512)
+inline void copy_every_second(const float* in, size_t n, float* out) {
+  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  while (n != 0) {
+    // The last output has no odd neighbour to read.
+    const size_t count = n < 16 ? n : 16, reach = 2 * count - 1;
+    const __m512 low = _mm512_maskz_loadu_ps(__mmask16((1u << (reach < 16 ? reach : 16)) - 1), in);
+    const __m512 high = reach > 16
+                            ? _mm512_maskz_loadu_ps(__mmask16((1u << (reach - 16)) - 1), in + 16)
+                            : _mm512_setzero_ps();
+    _mm512_mask_storeu_ps(out, __mmask16((1u << count) - 1),
+                          _mm512_permutex2var_ps(low, even, high));
+    n -= count, in += 32, out += count;
+  }
+}
+#endif
+
+template <class T>
+void copy_every(const T* in, size_t stride, size_t n, T* out) {
+  if (stride == 1) {
+    copy_row(in, n, out);
+  } else if (stride == 2) {
+    copy_every_second(in, n, out);
+  } else {
+    for (size_t i = 0; i < n; ++i) out[i] = in[i * stride];
+  }
+}
+
+template <class T>
+void stage_plane(const ConvShape& s, const Staged& staged, const T* plane, T padding, T* out) {
+  const size_t width = staged.dims[2], stride = s.stride[2], past = s.pad[2] + s.in[2];
+  for (size_t phase = 0; phase < staged.phases; ++phase) {
+    // Columns [begin, end) of this phase lie inside the input, from column `first` of it on.
+    const size_t begin = phase >= s.pad[2] ? 0 : (s.pad[2] - phase + stride - 1) / stride;
+    size_t end = phase >= past ? 0 : (past - phase + stride - 1) / stride;
+    if (end > width) end = width;
+    const size_t first = begin * stride + phase - s.pad[2];
+    T* o = out + phase * staged.phase_size;
+    for (size_t z = 0; z < staged.dims[0]; ++z) {
+      for (size_t y = 0; y < staged.dims[1]; ++y, o += width) {
+        if (!is_read(s, 0, z) || !is_read(s, 1, y)) continue;
+        // A row before the input wraps to a very large number.
+        const size_t iz = z - s.pad[0], iy = y - s.pad[1];
+        if (iz >= s.in[0] || iy >= s.in[1] || begin >= end) {
+          fill_n(o, width, padding);
+          continue;
+        }
+        fill_n(o, begin, padding);
+        copy_every(plane + (iz * s.in[1] + iy) * s.in[2] + first, stride, end - begin, o + begin);
+        fill_n(o + end, width - end, padding);
+      }
+    }
+  }
+}
+
+}  // namespace sdx::SDX_ISA

@@ -1,0 +1,80 @@
+// What conv_planes.cc asks of the code compiled per instruction-set level.
+//
+// Input planes are first copied to a staged form: zeros where the padding is, and for a stride s
+// along the width the columns 0, s, 2s ..., then 1, s + 1 ..., as planes of their own, so that a
+// row of outputs always reads a row of contiguous inputs. An unpadded input with stride 1 along the
+// width is its own staged form.
+#pragma once
+
+#include <cstddef>
+
+#include "kernel/conv/shape.h"
+#include "kernel/epilogue/epilogue.h"
+#include "kernel/isa.h"
+
+namespace sdx {
+
+struct Staged {
+  bool copied;
+  size_t phases;      // planes of interleaved columns
+  size_t dims[3];     // of each phase
+  size_t phase_size;  // dims[0] * dims[1] * dims[2]
+  size_t plane;       // elements of one channel
+
+  // Of the input that output (z, y, x) meets at the kernel's first tap; the other taps are at
+  // tap_offset from it.
+  [[gnu::always_inline]] size_t base(const ConvShape& s, size_t z, size_t y, size_t x) const {
+    return (z * s.stride[0] * dims[1] + y * s.stride[1]) * dims[2] + x;
+  }
+  [[gnu::always_inline]] size_t tap_offset(const ConvShape& s, size_t kz, size_t ky,
+                                           size_t kx) const {
+    const size_t column = kx * s.dilation[2];
+    return column % s.stride[2] * phase_size +
+           (kz * s.dilation[0] * dims[1] + ky * s.dilation[1]) * dims[2] + column / s.stride[2];
+  }
+};
+
+// A kernel of one tap that visits every input once sees one long row.
+ConvShape flattened(const ConvShape&);
+
+// `may_alias`: the input may be its own staged form.
+Staged staged_form(const ConvShape&, bool may_alias);
+
+// How the outputs of one group are cut for the threads: by panels of positions first, then by row
+// blocks.
+struct ConvCut {
+  size_t pixels = 1, rows = 1;
+};
+ConvCut cut_for_threads(const ConvShape&, int threads);
+
+inline constexpr size_t kChannelBlock = 16;  // of the order of the reduction
+inline constexpr size_t kSlack = 64;         // floats that may be read behind staged planes
+
+struct ConvBlock {
+  const ConvShape* shape;
+  const Staged* staged;
+  const float* x;                 // the staged planes of the group
+  const float* weights;           // packed, of the group
+  size_t block_begin, block_end;  // row blocks of the group's output channels
+  size_t pixel_begin, pixel_end;
+  float* y;           // the group's first output plane
+  const float* bias;  // of the group's first channel, or null
+  BlockEpilogue epilogue;
+  size_t row;      // of the group's first channel, for the epilogue
+  float* panels;   // kPanelFloats
+  size_t* offset;  // kDepth
+};
+
+// Packed patches that stay in the second-level cache while all row blocks pass over them.
+inline constexpr size_t kPanelFloats = 131072;
+
+SDX_DECLARE_ISAS(void conv_planes_stage(const ConvShape&, const Staged&, const float* plane,
+                                        float* out);
+                 void conv_planes_block(const ConvBlock&);
+                 // One output plane of a convolution with one input channel per group; offset[tap]
+                 // as Staged says.
+                 void conv_planes_depthwise(const ConvShape&, const Staged&, const size_t* offset,
+                                            const float* x, const float* w, const float* bias,
+                                            float* y);)
+
+}  // namespace sdx

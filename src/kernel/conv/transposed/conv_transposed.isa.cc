@@ -1,0 +1,114 @@
+// Outputs whose columns agree modulo the stride meet the same taps, each at inputs one apart: these
+// are a vector's lanes.
+#include "kernel/conv/planes/work.h"
+#include "kernel/conv/transposed/work.h"
+#include "kernel/gemm/tile.h"
+
+namespace sdx::SDX_ISA {
+namespace {
+
+#if defined(SDX_ISA_avx512)
+using Mask = __mmask16;
+inline Mask lanes_between(int first, int end) { return Mask((1u << end) - (1u << first)); }
+inline Vec load_lanes(const float* p, Mask m) { return _mm512_maskz_loadu_ps(m, p); }
+inline Vec fma_lanes(Vec a, Vec b, Vec c, Mask m) { return _mm512_mask3_fmadd_ps(a, b, c, m); }
+#elif defined(SDX_ISA_avx2)
+using Mask = __m256i;
+inline Mask lanes_between(int first, int end) {
+  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  return _mm256_andnot_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(first), lane),
+                             _mm256_cmpgt_epi32(_mm256_set1_epi32(end), lane));
+}
+inline Vec load_lanes(const float* p, Mask m) { return _mm256_maskload_ps(p, m); }
+inline Vec fma_lanes(Vec a, Vec b, Vec c, Mask m) {
+  return _mm256_blendv_ps(c, _mm256_fmadd_ps(a, b, c), _mm256_castsi256_ps(m));
+}
+#else
+struct Mask {
+  int first, end;
+};
+inline Mask lanes_between(int first, int end) { return {first, end}; }
+inline Vec load_lanes(const float* p, Mask m) {
+  Vec v{};
+  for (int i = m.first; i < m.end; ++i) v[i] = p[i];
+  return v;
+}
+inline Vec fma_lanes(Vec a, Vec b, Vec c, Mask m) {
+  const Vec sum = vec_fma(a, b, c);
+  for (int i = m.first; i < m.end; ++i) c[i] = sum[i];
+  return c;
+}
+#endif
+
+// True and the input's position if output `o` along `dim` meets one at tap k.
+bool meets(const ConvShape& s, int dim, size_t o, size_t k, size_t* i) {
+  const size_t ahead = o + s.pad[dim], back = k * s.dilation[dim];
+  *i = (ahead - back) / s.stride[dim];
+  return ahead >= back && (ahead - back) % s.stride[dim] == 0 && *i < s.in[dim];
+}
+
+// Columns phase + stride * (first + lane) of the row, for all output channels of the block.
+struct Columns {
+  size_t phase, first;
+  int lanes;
+};
+
+void run_columns(const ConvShape& s, const TransposeRow& t, const Columns& c,
+                 Vec acc[kTransposeRows]) {
+  const size_t channels = s.in_channels / s.groups, plane = s.in[0] * s.in[1] * s.in[2];
+  const ptrdiff_t stride = ptrdiff_t(s.stride[2]), width = ptrdiff_t(s.in[2]);
+  const float* w = t.w;
+  Vec sum[kTransposeRows] = {vec_zero(), vec_zero(), vec_zero(), vec_zero()};
+  for (size_t block = 0; block < channels; block += kChannelBlock) {
+    const size_t count = channels - block < kChannelBlock ? channels - block : kChannelBlock;
+    for (size_t kz = 0; kz < s.kernel[0]; ++kz) {
+      for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
+        for (size_t kx = 0; kx < s.kernel[2]; ++kx, w += count * kTransposeRows) {
+          size_t iz, iy;
+          if (!meets(s, 0, t.z, kz, &iz) || !meets(s, 1, t.y, ky, &iy)) continue;
+          const ptrdiff_t ahead = ptrdiff_t(c.phase + s.pad[2]) - ptrdiff_t(kx * s.dilation[2]);
+          if (ahead % stride != 0) continue;
+          const ptrdiff_t column = ahead / stride + ptrdiff_t(c.first);  // of lane 0's input
+          const int first = column < 0 ? int(column < -kLanes ? kLanes : -column) : 0;
+          const int end = width - column < c.lanes ? int(width - column) : c.lanes;
+          if (first >= end) continue;
+          const Mask mask = lanes_between(first, end);
+          const float* x = t.x + block * plane + (iz * s.in[1] + iy) * s.in[2] + column;
+          for (size_t i = 0; i < count; ++i) {
+            const Vec value = load_lanes(x + i * plane, mask);
+            const float* weight = w + i * kTransposeRows;
+            unroll<int(kTransposeRows)>([&](auto r) __attribute__((always_inline)) {
+              sum[r.value] = fma_lanes(vec_set(weight[r.value]), value, sum[r.value], mask);
+            });
+          }
+        }
+      }
+    }
+  }
+  for (size_t r = 0; r < kTransposeRows; ++r) acc[r] = sum[r];
+}
+
+}  // namespace
+
+void conv_transposed_row(const ConvShape& s, const TransposeRow& t) {
+  const size_t pixels = s.out[0] * s.out[1] * s.out[2], stride = s.stride[2];
+  for (size_t phase = 0; phase < stride && phase < s.out[2]; ++phase) {
+    const size_t columns = (s.out[2] - phase + stride - 1) / stride;
+    for (size_t first = 0; first < columns; first += kLanes) {
+      const size_t left = columns - first;
+      const Columns c{phase, first, left < size_t(kLanes) ? int(left) : kLanes};
+      Vec acc[kTransposeRows];
+      run_columns(s, t, c, acc);
+      for (size_t r = 0; r < t.rows; ++r) {
+        float lane[kLanes];
+        Vec sum = acc[r];
+        if (t.bias != nullptr) sum = vec_add(sum, vec_set(t.bias[r]));
+        vec_store(lane, vec_canonical(sum));
+        float* out = t.out + r * pixels + phase + first * stride;
+        for (int i = 0; i < c.lanes; ++i) out[size_t(i) * stride] = lane[i];
+      }
+    }
+  }
+}
+
+}  // namespace sdx::SDX_ISA

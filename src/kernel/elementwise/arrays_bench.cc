@@ -1,0 +1,37 @@
+// Elements per second of the array kernels on tiles that stay in the first cache, at each level.
+#include <benchmark/benchmark.h>
+
+#include <vector>
+
+#include "kernel/elementwise/arrays.h"
+
+namespace sdx {
+namespace {
+
+constexpr size_t kChunk = 2048;
+
+void unary(benchmark::State& state, UnaryOp op, Isa isa) {
+  std::vector<float> x(kChunk), y(kChunk);
+  for (size_t i = 0; i < kChunk; ++i) x[i] = float(i) / kChunk * 8.0f - 4.0f;
+  const auto kernel = SDX_PICK(array_unary, isa);
+  for (auto _ : state) {
+    kernel(op, x.data(), y.data(), kChunk, 1.0f, 1.0f);
+    benchmark::DoNotOptimize(y.data());
+  }
+  state.SetItemsProcessed(int64_t(state.iterations() * kChunk));
+}
+
+const int registered = [] {
+  for (Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
+    if (!isa_available(isa)) continue;
+    for (UnaryOp op : {UnaryOp::relu, UnaryOp::exp, UnaryOp::sigmoid, UnaryOp::tanh, UnaryOp::erf,
+                       UnaryOp::gelu, UnaryOp::log, UnaryOp::sin, UnaryOp::softplus}) {
+      const std::string name = std::string(op_name(op)) + "/" + std::string(isa_name(isa));
+      benchmark::RegisterBenchmark(name.c_str(), unary, op, isa);
+    }
+  }
+  return 0;
+}();
+
+}  // namespace
+}  // namespace sdx
