@@ -1,24 +1,25 @@
 #include "kernel/peak.h"
 
-#include "kernel/gemm/tile.h"
+#include "kernel/simd/registers.h"
+#include "kernel/simd/unroll.h"
 
 namespace sdx::SDX_ISA {
 
 // As many chains as cover the latency of the multiply-add on two pipes.
 double run_multiply_adds(size_t steps, float* keep) {
   constexpr int kChains = 12;
-  const Vec x = vec_load(keep), y = vec_load(keep + kLanes);
-  Vec chain[kChains];
+  const F32 x = F32::load(keep), y = F32::load(keep + kLanes);
+  F32 chain[kChains];
   unroll<kChains>([&](auto c) __attribute__((always_inline)) { chain[c.value] = x; });
   for (size_t i = 0; i < steps; ++i) {
     unroll<kChains>([&](auto c) __attribute__((always_inline)) {
-      chain[c.value] = vec_fma(chain[c.value], x, y);
+      chain[c.value] = fma(chain[c.value], x, y);
     });
   }
-  Vec sum = vec_zero();
+  F32 sum = F32(0.0f);
   unroll<kChains>([&](auto c)
-                      __attribute__((always_inline)) { sum = vec_add(sum, chain[c.value]); });
-  vec_store(keep, sum);
+                      __attribute__((always_inline)) { sum = sum + chain[c.value]; });
+  sum.store(keep);
   return double(steps) * kChains * kLanes;
 }
 

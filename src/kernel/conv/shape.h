@@ -7,6 +7,7 @@
 //   int8_channels_last   the same of bytes, quantised again to bytes
 //   blocked              [batch][channel / 16][row][column][channel % 16] of floats
 //   transposed           transposed convolutions of planes
+//   depthwise            what channels_last and blocked share where each channel is by itself
 #pragma once
 
 #include <cstddef>

@@ -184,12 +184,9 @@ std::optional<ClampEpilogue> EpilogueCall::clamp() const {
   if (next == code.size()) return clamp;
   const Program::Instruction& last = code[next];
   if (next + 1 != code.size() || last.binary || last.a != value) return std::nullopt;
-  const std::optional<ClampEpilogue> clamp = clamp_of(last);
-  if (!clamp) return std::nullopt;
-  const float* other = clamp.other;
-  clamp = *clamp;
-  clamp.other = other;
-  return clamp;
+  std::optional<ClampEpilogue> bounds = clamp_of(last);
+  if (bounds) bounds->other = clamp.other;
+  return bounds;
 }
 
 void EpilogueCall::run(void* self, float* c, size_t ldc, size_t row, size_t col, size_t rows,

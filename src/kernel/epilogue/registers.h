@@ -2,27 +2,21 @@
 #pragma once
 
 #include "kernel/epilogue/epilogue.h"
-#include "kernel/simd/generic.h"
-#include "kernel/simd/native.h"
-#include "kernel/simd/vec.h"
+#include "kernel/simd/registers.h"
 
 namespace sdx::SDX_ISA {
 
-static_assert(F32::kLanes == kLanes);
-
 struct ClampRegisters {
   bool bounded;
-  Vec low, high;
+  F32 low, high;
 
-  explicit ClampRegisters(const ClampEpilogue& f)
-      : bounded(f.bounded), low(vec_set(f.low)), high(vec_set(f.high)) {}
+  explicit ClampRegisters(const ClampEpilogue& f) : bounded(f.bounded), low(f.low), high(f.high) {}
 
-  [[gnu::always_inline]] Vec operator()(Vec sum) const {
-    if (!bounded) return vec_canonical(sum);
+  [[gnu::always_inline]] F32 operator()(F32 sum) const {
+    if (!bounded) return lanes::canonical(sum);
     // Of two zeros the bound is taken; NaN comes back at the end.
-    const F32 x(sum);
-    const F32 inside = min_raw(max_raw(x, F32(low)), F32(high));
-    return (Vec)select(lanes::is_nan(x), lanes::nan<F32>(), inside).v;
+    const F32 inside = min_raw(max_raw(sum, low), high);
+    return select(lanes::is_nan(sum), lanes::nan<F32>(), inside);
   }
 };
 

@@ -138,11 +138,7 @@ void run_panels(const GemmBlock& g, const Stretch& s, const Stretch& next, size_
       t.ldc = kWaitingCols;
       t.affine = nullptr;
     }
-    if (t.a_row != 0) {
-      tile_block<RowsInPlace>(t, rows);
-    } else {
-      tile_block(t, rows);
-    }
+    tile_block(t, rows);
     if (!s.last) continue;
     if (g.c_type != DType::f32) {
       finish_16(g, t.c, t.ldc, row, col, rows, t.cols);
@@ -161,30 +157,30 @@ void run_stripe(const GemmBlock& g, size_t col) {
   constexpr size_t kAhead = 8;
   const float* a = static_cast<const float*>(g.a);
   const float* b = g.b + col / kPanel * g.b_panel;
-  Vec acc[kVecs];
-  unroll<kVecs>([&](auto v) __attribute__((always_inline)) { acc[v.value] = vec_zero(); });
+  F32 acc[kVecs];
+  unroll<kVecs>([&](auto v) __attribute__((always_inline)) { acc[v.value] = F32(0.0f); });
   for (size_t k = 0; k < g.k; ++k, a += g.a_k, b += g.b_step) {
-    const Vec x = vec_set(*a);
+    const F32 x = F32(*a);
     const size_t ahead = g.k - k > kAhead ? kAhead * g.b_step : 0;
     unroll<kVecs>([&](auto v) __attribute__((always_inline)) {
       constexpr size_t kAt = v.value * kLanes, kFrom = kAt / kPanel;
       const float* at = b + (Packed ? kFrom * g.b_panel + kAt % kPanel : kAt);
       if constexpr (!Packed) __builtin_prefetch(at + ahead);
-      acc[v.value] = vec_fma(x, vec_load(at), acc[v.value]);
+      acc[v.value] = fma(x, F32::load(at), acc[v.value]);
     });
   }
   float* c = static_cast<float*>(g.c) + col;
   const AffineEpilogue f = g.affine.at(0, col);
   unroll<kVecs>([&](auto v) __attribute__((always_inline)) {
-    Vec out = acc[v.value];
-    if (f.alpha != 1) out = vec_mul(out, vec_set(f.alpha));
+    F32 out = acc[v.value];
+    if (f.alpha != 1) out = out * F32(f.alpha);
     if (f.bias != nullptr) {
-      Vec bias = f.bias_col == 0 ? vec_set(*f.bias) : vec_load(f.bias + v.value * kLanes);
-      if (f.beta != 1) bias = vec_mul(bias, vec_set(f.beta));
-      out = vec_add(out, bias);
+      F32 bias = f.bias_col == 0 ? F32(*f.bias) : F32::load(f.bias + v.value * kLanes);
+      if (f.beta != 1) bias = bias * F32(f.beta);
+      out = out + bias;
     }
-    if (f.other != nullptr) out = vec_add(out, vec_load(f.other + v.value * kLanes));
-    vec_store(c + v.value * kLanes, vec_canonical(out));
+    if (f.other != nullptr) out = out + F32::load(f.other + v.value * kLanes);
+    lanes::canonical(out).store(c + v.value * kLanes);
   });
 }
 

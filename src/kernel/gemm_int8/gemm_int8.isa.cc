@@ -1,7 +1,8 @@
-#include "kernel/gemm/tile.h"
 #include "kernel/gemm_int8/block.h"
 #include "kernel/gemm_int8/saturate.h"
 #include "kernel/gemm_int8/vnni.h"
+#include "kernel/simd/registers.h"
+#include "kernel/simd/unroll.h"
 
 namespace sdx::SDX_ISA {
 namespace {
@@ -189,7 +190,7 @@ void requantize_row(const RequantizeRow& t, const int32_t* sum, const int32_t* c
   const __m512 ratio = _mm512_set1_ps(t.ratio), far = _mm512_set1_ps(kFar),
                near = _mm512_set1_ps(-kFar);
   for (size_t j = 0; j < cols; j += 16) {
-    const __mmask16 some = cols - j >= 16 ? __mmask16(0xffff) : vec_first(cols - j);
+    const __mmask16 some = cols - j >= 16 ? __mmask16(0xffff) : first_lanes(cols - j);
     __m512i s = _mm512_add_epi32(_mm512_maskz_loadu_epi32(some, sum + j), add);
     if (col_sum != nullptr) {
       const __m512i c = _mm512_maskz_loadu_epi32(some, col_sum + j);
@@ -215,17 +216,16 @@ void requantize_row(const RequantizeRow& t, const int32_t* sum, const int32_t* c
 
 // What follows a sum that is a float, at a row and column from the corner of `f`.
 #if defined(SDX_ISA_avx512)
-[[gnu::always_inline]] inline Vec finished(const AffineEpilogue& f, Vec v, size_t row, size_t col,
+[[gnu::always_inline]] inline F32 finished(const AffineEpilogue& f, F32 v, size_t row, size_t col,
                                            __mmask16 some) {
-  v = vec_mul(v, vec_set(f.alpha));
+  v = v * F32(f.alpha);
   if (f.bias != nullptr) {
     const float* bias = f.bias + row * f.bias_row;
-    const Vec x = f.bias_col == 0 ? vec_set(*bias) : _mm512_maskz_loadu_ps(some, bias + col);
-    v = vec_add(v, vec_mul(x, vec_set(f.beta)));
+    const F32 x = f.bias_col == 0 ? F32(*bias) : _mm512_maskz_loadu_ps(some, bias + col);
+    v = v + x * F32(f.beta);
   }
-  if (f.other != nullptr)
-    v = vec_add(v, _mm512_maskz_loadu_ps(some, f.other + row * f.other_row + col));
-  return vec_canonical(v);
+  if (f.other != nullptr) v = v + _mm512_maskz_loadu_ps(some, f.other + row * f.other_row + col);
+  return lanes::canonical(v);
 }
 #else
 float finished(const AffineEpilogue& f, float v, size_t row, size_t col) {
@@ -262,13 +262,13 @@ void end_panel(const Int8Block& g, size_t row, size_t rows, size_t col, const in
     const size_t at = (row + r) * g.ldc + col;
 #if defined(SDX_ISA_avx512)
     for (size_t j = 0; j < cols; j += 16) {
-      const __mmask16 some = cols - j >= 16 ? __mmask16(0xffff) : vec_first(cols - j);
+      const __mmask16 some = cols - j >= 16 ? __mmask16(0xffff) : first_lanes(cols - j);
       const __m512i zeros = _mm512_add_epi32(
           _mm512_mullo_epi32(_mm512_set1_epi32(int(a_zero)), _mm512_loadu_si512(panel + j)),
           _mm512_mullo_epi32(_mm512_set1_epi32(int(a_rest)), _mm512_loadu_si512(b_zero + j)));
       const __m512i whole = _mm512_sub_epi32(_mm512_loadu_si512(sum + r * kPanel + j), zeros);
       if (g.y != nullptr) {
-        const Vec v = finished(g.affine, _mm512_cvtepi32_ps(whole), row + r, col + j, some);
+        const F32 v = finished(g.affine, _mm512_cvtepi32_ps(whole), row + r, col + j, some);
         _mm512_mask_storeu_ps(g.y + at + j, some, v);
       } else {
         _mm512_mask_storeu_epi32(g.c + at + j, some, whole);
@@ -366,7 +366,7 @@ void rows_tile(const RowsTile& t) {
   __mmask16 some[Vecs];
   unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
     const size_t left = t.cols - v.value * 16;
-    some[v.value] = left >= 16 ? __mmask16(0xffff) : vec_first(left);
+    some[v.value] = left >= 16 ? __mmask16(0xffff) : first_lanes(left);
   });
   if (t.y == nullptr) {
     unroll<Rows>([&](auto r) __attribute__((always_inline)) {
@@ -380,7 +380,7 @@ void rows_tile(const RowsTile& t) {
   const AffineEpilogue& f = *t.affine;
   unroll<Rows>([&](auto r) __attribute__((always_inline)) {
     unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      const Vec q = finished(f, _mm512_cvtepi32_ps(acc[r.value][v.value]), r.value, v.value * 16,
+      const F32 q = finished(f, _mm512_cvtepi32_ps(acc[r.value][v.value]), r.value, v.value * 16,
                              some[v.value]);
       _mm512_mask_storeu_ps(t.y + r.value * t.ldc + v.value * 16, some[v.value], q);
     });

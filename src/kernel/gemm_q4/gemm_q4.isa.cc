@@ -1,4 +1,4 @@
-#include "kernel/gemm/tile.h"
+#include "kernel/simd/unroll.h"
 #include "kernel/gemm_q4/block.h"
 #include "kernel/simd/f32x16.h"
 

@@ -298,7 +298,8 @@ SDX_INLINE F32 fma(F32 a, F32 b, F32 c) {
                 __builtin_fmaf(a.v[2], b.v[2], c.v[2]), __builtin_fmaf(a.v[3], b.v[3], c.v[3])};
 }
 #else
-SDX_INLINE F32 fma(F32 a, F32 b, F32 c) { return soft::fma(a, b, c); }
+#define SDX_SOFT_FMA 1
+F32 fma(F32 a, F32 b, F32 c);  // fma.isa.cc
 #endif
 SDX_INLINE F32 min_raw(F32 a, F32 b) { return select(a < b, a, b); }
 SDX_INLINE F32 max_raw(F32 a, F32 b) { return select(a > b, a, b); }

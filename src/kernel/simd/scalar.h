@@ -113,7 +113,8 @@ SDX_INLINE F32 to_f32(I32 a) { return float(a.v); }
 SDX_INLINE I32 to_i32(F32 a) { return int32_t(a.v); }
 SDX_INLINE F32 sqrt(F32 a) { return __builtin_sqrtf(a.v); }
 SDX_INLINE F64 sqrt(F64 a) { return __builtin_sqrt(a.v); }
-SDX_INLINE F32 fma(F32 a, F32 b, F32 c) { return soft::fma(a, b, c); }
+// The C library's: the machine's instruction where there is one, and always one rounding.
+SDX_INLINE F32 fma(F32 a, F32 b, F32 c) { return __builtin_fmaf(a.v, b.v, c.v); }
 SDX_INLINE F32 round_even(F32 a) { return soft::round_even(a); }
 SDX_INLINE F32 floor(F32 a) { return soft::floor(a); }
 SDX_INLINE F32 ceil(F32 a) { return soft::ceil(a); }

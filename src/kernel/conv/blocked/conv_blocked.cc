@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernel/conv/blocked/work.h"
+#include "kernel/conv/depthwise/tiles.h"
 #include "kernel/conv/planes/work.h"
 #include "kernel/conv/reference.h"
 #include "kernel/isa.h"
@@ -100,8 +101,7 @@ void run_depthwise(const BlockedConvArgs& g, Pool& pool, Isa isa) {
 bool conv_blocked_fits(const ConvShape& s, bool plain) {
   if (s.in[0] != 1 || s.out[0] != 1 || s.kernel[0] != 1 || s.stride[2] > 2) return false;
   if (s.groups == 1) return !plain || s.in_channels < kBlockLanes;
-  return !plain && s.groups == s.in_channels && s.groups == s.out_channels && s.dilation[2] == 1 &&
-         (s.kernel[2] == 3 || s.kernel[2] == 5 || s.kernel[2] == 7);
+  return !plain && depthwise_tiles_fit(s);
 }
 
 size_t conv_blocked_packed_size(const ConvShape& s) {

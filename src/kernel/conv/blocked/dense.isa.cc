@@ -1,6 +1,7 @@
 #include "kernel/conv/blocked/work.h"
 #include "kernel/epilogue/registers.h"
-#include "kernel/gemm/tile.h"
+#include "kernel/simd/registers.h"
+#include "kernel/simd/unroll.h"
 
 namespace sdx::SDX_ISA {
 namespace {
@@ -37,10 +38,36 @@ struct Tile {
          (size_t(r) * g.width + size_t(p)) * kBlockLanes;
 }
 
-template <int Rows, int Positions, int Vecs, int Pixel>
+// Where the inputs of a tile's positions are: one pointer for three of a row, which addressing
+// modes reach from it.
+template <int Rows, int Positions>
+struct Inputs {
+  static constexpr int kPointers = (Positions + 2) / 3;
+  const float* x[Rows][kPointers];
+  size_t pixel;
+
+  Inputs(const BlockedWork& g, const float* first) : pixel(g.x_pixel) {
+    for (int r = 0; r < Rows; ++r) {
+      for (int i = 0; i < kPointers; ++i) {
+        x[r][i] = first + size_t(r) * g.x_row + size_t(i) * 3 * pixel;
+      }
+    }
+  }
+  template <int R, int P>
+  [[gnu::always_inline]] float at() const {
+    return x[R][P / 3][P % 3 * pixel];
+  }
+  [[gnu::always_inline]] void next(size_t step) {
+    for (int r = 0; r < Rows; ++r) {
+      for (int i = 0; i < kPointers; ++i) x[r][i] += step;
+    }
+  }
+};
+
+template <int Rows, int Positions, int Vecs>
 void run_tile(const Tile& t) {
   const BlockedWork& g = *t.work;
-  Vec acc[Rows][Positions][Vecs];
+  F32 acc[Rows][Positions][Vecs];
   const auto each = [&](auto&& f) __attribute__((always_inline)) {
     unroll<Rows>([&](auto r) __attribute__((always_inline)) {
       unroll<Positions>([&](auto p) __attribute__((always_inline)) {
@@ -49,34 +76,34 @@ void run_tile(const Tile& t) {
     });
   };
   each([&](auto r, auto p, auto v)
-           __attribute__((always_inline)) { acc[r.value][p.value][v.value] = vec_zero(); });
+           __attribute__((always_inline)) { acc[r.value][p.value][v.value] = F32(0.0f); });
   if (t.other != nullptr) {  // comes while the chains run
     each([&](auto r, auto p, auto v) __attribute__((always_inline)) {
       __builtin_prefetch(t.other + place(g, r.value, p.value, v.value));
     });
   }
   const float* w = t.w;
-  const size_t w_step = t.w_step, c_step = g.c_step, x_row = g.x_row;
+  const size_t w_step = t.w_step, c_step = g.c_step, pixel = g.x_pixel;
   const float* block = t.x;
   for (size_t first = 0; first < g.channels; first += kBlockLanes, block += g.block_step) {
     const size_t count = least(kBlockLanes, g.channels - first);
     // The inputs of the next tile in the row, one position at each step of the first tap.
-    const float* ahead = block + Positions * Pixel;
+    const float* ahead = block + Positions * pixel;
     for (size_t tap = 0; tap < g.taps; ++tap) {
-      const float* x = block + g.tap[tap];
-      const size_t ahead_step = tap == 0 ? Pixel : 0;
-      for (size_t c = count; c != 0; --c, x += c_step, w += w_step, ahead += ahead_step) {
+      Inputs<Rows, Positions> x(g, block + g.tap[tap]);
+      const size_t ahead_step = tap == 0 ? pixel : 0;
+      for (size_t c = count; c != 0; --c, x.next(c_step), w += w_step, ahead += ahead_step) {
         __builtin_prefetch(ahead, 0, 2);
-        Vec weight[Vecs];
+        F32 weight[Vecs];
         unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-          weight[v.value] = vec_load(w + v.value * kLanes);
+          weight[v.value] = F32::load(w + v.value * kLanes);
         });
         unroll<Rows>([&](auto r) __attribute__((always_inline)) {
           unroll<Positions>([&](auto p) __attribute__((always_inline)) {
-            const Vec value = vec_set(x[size_t(r.value) * x_row + p.value * Pixel]);
+            const F32 value(x.template at<r.value, p.value>());
             unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-              Vec& sum = acc[r.value][p.value][v.value];
-              sum = vec_fma(value, weight[v.value], sum);
+              F32& sum = acc[r.value][p.value][v.value];
+              sum = fma(value, weight[v.value], sum);
             });
           });
         });
@@ -84,24 +111,24 @@ void run_tile(const Tile& t) {
     }
   }
   if (t.bias != nullptr) {
-    Vec bias[Vecs];
+    F32 bias[Vecs];
     unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      bias[v.value] = vec_load(t.bias + v.value * kLanes);
+      bias[v.value] = F32::load(t.bias + v.value * kLanes);
     });
     each([&](auto r, auto p, auto v) __attribute__((always_inline)) {
-      Vec& sum = acc[r.value][p.value][v.value];
-      sum = vec_add(sum, bias[v.value]);
+      F32& sum = acc[r.value][p.value][v.value];
+      sum = sum + bias[v.value];
     });
   }
   if (t.other != nullptr) {
     each([&](auto r, auto p, auto v) __attribute__((always_inline)) {
-      Vec& sum = acc[r.value][p.value][v.value];
-      sum = vec_add(sum, vec_load(t.other + place(g, r.value, p.value, v.value)));
+      F32& sum = acc[r.value][p.value][v.value];
+      sum = sum + F32::load(t.other + place(g, r.value, p.value, v.value));
     });
   }
   const ClampRegisters end(g.clamp);
   each([&](auto r, auto p, auto v) __attribute__((always_inline)) {
-    vec_store(t.y + place(g, r.value, p.value, v.value), end(acc[r.value][p.value][v.value]));
+    end(acc[r.value][p.value][v.value]).store(t.y + place(g, r.value, p.value, v.value));
   });
 }
 
@@ -111,34 +138,17 @@ using TileFn = void (*)(const Tile&);
 struct Tiles {
   TileFn fn[2][kVecs][kPositions];
 };
-template <int Pixel>
 constexpr Tiles make_tiles() {
   Tiles tiles{};
   unroll<kVecs>([&](auto v) {
-    unroll<kPositions>([&](auto p) {
-      tiles.fn[0][v.value][p.value] = &run_tile<1, p.value + 1, v.value + 1, Pixel>;
-    });
-    unroll<kPositionsTwoRows>([&](auto p) {
-      tiles.fn[1][v.value][p.value] = &run_tile<2, p.value + 1, v.value + 1, Pixel>;
-    });
+    unroll<kPositions>(
+        [&](auto p) { tiles.fn[0][v.value][p.value] = &run_tile<1, p.value + 1, v.value + 1>; });
+    unroll<kPositionsTwoRows>(
+        [&](auto p) { tiles.fn[1][v.value][p.value] = &run_tile<2, p.value + 1, v.value + 1>; });
   });
   return tiles;
 }
-template <int Pixel>
-constexpr Tiles kTilesOf = make_tiles<Pixel>();
-
-const Tiles& tiles_for(size_t pixel) {
-  switch (pixel) {
-    case 1:
-      return kTilesOf<1>;
-    case 2:
-      return kTilesOf<2>;
-    case 16:
-      return kTilesOf<16>;
-    default:
-      return kTilesOf<32>;
-  }
-}
+constexpr Tiles kTiles = make_tiles();
 
 // The chains of a plane of one position: several panels at once, or there would be too few to hide
 // the latency of a multiply-add.
@@ -146,13 +156,13 @@ template <int Panels>
 void run_position(const BlockedWork& g, size_t panel) {
   constexpr int kEach = int(kBlockedPanel) / kLanes;
   const size_t depth = g.channels * g.taps;
-  Vec acc[Panels][kEach];
+  F32 acc[Panels][kEach];
   const auto each = [&](auto&& f) __attribute__((always_inline)) {
     unroll<Panels>([&](auto i) __attribute__((always_inline)) {
       unroll<kEach>([&](auto v) __attribute__((always_inline)) { f(i, v); });
     });
   };
-  each([&](auto i, auto v) __attribute__((always_inline)) { acc[i.value][v.value] = vec_zero(); });
+  each([&](auto i, auto v) __attribute__((always_inline)) { acc[i.value][v.value] = F32(0.0f); });
   const float* w = g.weights + panel * kBlockedPanel * depth;
   const float* block = g.x;
   for (size_t first = 0; first < g.channels; first += kBlockLanes, block += g.block_step) {
@@ -160,10 +170,10 @@ void run_position(const BlockedWork& g, size_t panel) {
     for (size_t tap = 0; tap < g.taps; ++tap) {
       const float* x = block + g.tap[tap];
       for (size_t c = count; c != 0; --c, x += g.c_step, w += kBlockedPanel) {
-        const Vec value = vec_set(*x);
+        const F32 value = F32(*x);
         each([&](auto i, auto v) __attribute__((always_inline)) {
           const float* at = w + size_t(i.value) * kBlockedPanel * depth + v.value * kLanes;
-          acc[i.value][v.value] = vec_fma(value, vec_load(at), acc[i.value][v.value]);
+          acc[i.value][v.value] = fma(value, F32::load(at), acc[i.value][v.value]);
         });
       }
     }
@@ -171,10 +181,10 @@ void run_position(const BlockedWork& g, size_t panel) {
   const ClampRegisters end(g.clamp);
   each([&](auto i, auto v) __attribute__((always_inline)) {
     const size_t at = (panel + size_t(i.value)) * kBlockedPanel + size_t(v.value * kLanes);
-    Vec sum = acc[i.value][v.value];
-    if (g.bias != nullptr) sum = vec_add(sum, vec_load(g.bias + at));
-    if (g.clamp.other != nullptr) sum = vec_add(sum, vec_load(g.clamp.other + at));
-    vec_store(g.y + at, end(sum));
+    F32 sum = acc[i.value][v.value];
+    if (g.bias != nullptr) sum = sum + F32::load(g.bias + at);
+    if (g.clamp.other != nullptr) sum = sum + F32::load(g.clamp.other + at);
+    end(sum).store(g.y + at);
   });
 }
 
@@ -192,7 +202,6 @@ Spot spot_of(const BlockedWork& g, size_t i) {
 void run_panel(const BlockedWork& g, size_t panel, size_t begin, size_t end) {
   const size_t first = panel * kBlockedPanel, depth = g.channels * g.taps;
   const size_t channels = least(kBlockedPanel, g.blocks * kBlockLanes - first);
-  const Tiles& tiles = tiles_for(g.x_pixel);
   Tile t;
   t.work = &g;
   t.w_step = channels;
@@ -207,7 +216,7 @@ void run_panel(const BlockedWork& g, size_t panel, size_t begin, size_t end) {
       t.bias = g.bias == nullptr ? nullptr : g.bias + channel;
       t.y = g.y + at;
       t.other = g.clamp.other == nullptr ? nullptr : g.clamp.other + at;
-      tiles.fn[s.rows - 1][vecs - 1][s.columns - 1](t);
+      kTiles.fn[s.rows - 1][vecs - 1][s.columns - 1](t);
     }
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernel/conv/depthwise/tiles.h"
 #include "kernel/conv/reference.h"
 #include "kernel/gemm/block.h"
 #include "kernel/gemm/gemm.h"
@@ -195,9 +196,7 @@ void run_depthwise(const ChannelsLastConvArgs& g, Pool& pool, Isa isa) {
 bool conv_channels_last_fits(const ConvShape& s) {
   if (s.in[0] != 1 || s.out[0] != 1 || s.kernel[0] != 1) return false;
   if (s.groups == 1) return true;
-  const bool wide = s.kernel[2] == 3 || s.kernel[2] == 5 || s.kernel[2] == 7;
-  return s.groups == s.in_channels && s.groups == s.out_channels && s.groups % kBlock == 0 &&
-         wide && s.stride[2] <= 2 && s.dilation[2] == 1;
+  return s.groups % kBlock == 0 && depthwise_tiles_fit(s);
 }
 
 size_t conv_channels_last_scratch_bytes(const ConvShape& s, std::span<const size_t> parts,

@@ -2,8 +2,9 @@
 #pragma once
 
 #include "kernel/conv/int8_channels_last/conv_int8_channels_last.h"
-#include "kernel/gemm/tile.h"
 #include "kernel/gemm_int8/saturate.h"
+#include "kernel/simd/registers.h"
+#include "kernel/simd/unroll.h"
 
 namespace sdx::SDX_ISA {
 
@@ -41,7 +42,7 @@ inline constexpr int kToLower = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
 [[gnu::always_inline]] inline void store_bytes(const Int8ChannelsLastBlock& b, const int32_t* sum,
                                                size_t lane, uint8_t* y) {
   const bool whole = b.channels - lane >= 16;
-  const __mmask16 some = whole ? __mmask16(0xffff) : vec_first(b.channels - lane);
+  const __mmask16 some = whole ? __mmask16(0xffff) : first_lanes(b.channels - lane);
   __m512 q =
       _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_loadu_si512(sum)), _mm512_loadu_ps(b.ratio + lane));
   q = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(q, q, _CMP_ORD_Q), q);

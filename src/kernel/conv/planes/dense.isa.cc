@@ -16,20 +16,20 @@ struct Piece {
 };
 
 #if defined(SDX_ISA_avx512)
-inline Vec load_piece(Vec v, const float* p, const Piece& s) {
-  return _mm512_mask_loadu_ps(v, __mmask16(((1u << s.count) - 1) << s.first), p - s.first);
+inline F32 load_piece(F32 v, const float* p, const Piece& s) {
+  return _mm512_mask_loadu_ps(v.v, __mmask16(((1u << s.count) - 1) << s.first), p - s.first);
 }
 #elif defined(SDX_ISA_avx2)
-inline Vec load_piece(Vec v, const float* p, const Piece& s) {
+inline F32 load_piece(F32 v, const float* p, const Piece& s) {
   const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   const __m256i in =
       _mm256_andnot_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(int(s.first)), lane),
                           _mm256_cmpgt_epi32(_mm256_set1_epi32(int(s.first + s.count)), lane));
-  return _mm256_or_ps(v, _mm256_maskload_ps(p - s.first, in));
+  return _mm256_or_ps(v.v, _mm256_maskload_ps(p - s.first, in));
 }
 #else
-inline Vec load_piece(Vec v, const float* p, const Piece& s) {
-  for (uint32_t i = 0; i < s.count; ++i) v[s.first + i] = p[i];
+inline F32 load_piece(F32 v, const float* p, const Piece& s) {
+  for (uint32_t i = 0; i < s.count; ++i) v.v[s.first + i] = p[i];
   return v;
 }
 #endif
@@ -58,19 +58,19 @@ void pack_patches(const ConvBlock& g, size_t pixel, size_t cols, size_t k, float
     const size_t count = find_pieces(*g.shape, *g.staged, pixel + j, lanes, pieces);
     if (count == 1 && lanes == kLanes) {
       const float* x = g.x + pieces[0].base;
-      for (size_t i = 0; i < k; ++i) vec_store(out + i * width, vec_load(x + g.offset[i]));
+      for (size_t i = 0; i < k; ++i) F32::load(x + g.offset[i]).store(out + i * width);
     } else if (count == 2) {
       for (size_t i = 0; i < k; ++i) {
         const float* x = g.x + g.offset[i];
-        const Vec v = load_piece(vec_zero(), x + pieces[0].base, pieces[0]);
-        vec_store(out + i * width, load_piece(v, x + pieces[1].base, pieces[1]));
+        const F32 v = load_piece(F32(0.0f), x + pieces[0].base, pieces[0]);
+        load_piece(v, x + pieces[1].base, pieces[1]).store(out + i * width);
       }
     } else {
       for (size_t i = 0; i < k; ++i) {
-        Vec v = vec_zero();
+        F32 v = F32(0.0f);
         for (size_t p = 0; p < count; ++p)
           v = load_piece(v, g.x + g.offset[i] + pieces[p].base, pieces[p]);
-        vec_store(out + i * width, v);
+        v.store(out + i * width);
       }
     }
   }
@@ -86,8 +86,8 @@ void pack_row(const ConvBlock& g, size_t pixel, size_t cols, size_t k) {
       float* out = g.panels + j * k + i * width;
       for (size_t v = 0; v < width; v += kLanes) {
         const size_t left = cols - j > v ? cols - j - v : 0;
-        vec_store(out + v,
-                  left >= size_t(kLanes) ? vec_load(x + j + v) : vec_load(x + j + v, left));
+        (left >= size_t(kLanes) ? F32::load(x + j + v) : load_first(x + j + v, left))
+            .store(out + v);
       }
     }
   }
@@ -138,28 +138,27 @@ struct LeftOver {
 
 template <int Blocks>
 void run_left_over(const LeftOver& t) {
-  Vec acc[Blocks];
+  F32 acc[Blocks];
   float lane[kLanes];
   for (int i = 0; i < Blocks; ++i) {
     for (size_t r = 0; r < t.rows[i]; ++r) lane[r] = t.resume ? t.y[i][r * t.pixels] : 0.f;
-    acc[i] = vec_load(lane, t.rows[i]);
+    acc[i] = load_first(lane, t.rows[i]);
   }
   const float* b = t.b;
   size_t at[Blocks] = {};
   for (size_t k = t.k; k != 0; --k, b += t.b_step) {
-    const Vec x = vec_set(*b);
+    const F32 x = F32(*b);
     unroll<Blocks>([&](auto i) __attribute__((always_inline)) {
-      acc[i.value] =
-          vec_fma(vec_load(t.a[i.value] + at[i.value], t.rows[i.value]), x, acc[i.value]);
+      acc[i.value] = fma(load_first(t.a[i.value] + at[i.value], t.rows[i.value]), x, acc[i.value]);
       at[i.value] += t.rows[i.value];
     });
   }
   for (int i = 0; i < Blocks; ++i) {
     if (t.last) {
-      if (t.bias[i] != nullptr) acc[i] = vec_add(acc[i], vec_load(t.bias[i], t.rows[i]));
-      acc[i] = vec_canonical(acc[i]);
+      if (t.bias[i] != nullptr) acc[i] = acc[i] + load_first(t.bias[i], t.rows[i]);
+      acc[i] = lanes::canonical(acc[i]);
     }
-    vec_store(lane, acc[i]);
+    acc[i].store(lane);
     for (size_t r = 0; r < t.rows[i]; ++r) t.y[i][r * t.pixels] = lane[r];
   }
 }

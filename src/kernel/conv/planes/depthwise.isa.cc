@@ -1,5 +1,6 @@
 #include "kernel/conv/planes/work.h"
-#include "kernel/gemm/tile.h"
+#include "kernel/simd/registers.h"
+#include "kernel/simd/unroll.h"
 
 namespace sdx::SDX_ISA {
 namespace {
@@ -19,18 +20,18 @@ struct DepthwiseTile {
 
 template <int Rows, int Vecs>
 [[gnu::always_inline]] inline void store_outputs(const DepthwiseTile& t,
-                                                 const Vec (&acc)[Rows][Vecs]) {
+                                                 const F32 (&acc)[Rows][Vecs]) {
   unroll<Rows>([&](auto r) __attribute__((always_inline)) {
     unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      Vec out = acc[r.value][v.value];
-      if (t.bias != nullptr) out = vec_add(out, vec_set(*t.bias));
-      out = vec_canonical(out);
+      F32 out = acc[r.value][v.value];
+      if (t.bias != nullptr) out = out + F32(*t.bias);
+      out = lanes::canonical(out);
       float* y = t.y + r.value * t.width + v.value * kLanes;
       const size_t left = t.cols - v.value * kLanes;
       if (left >= size_t(kLanes)) {
-        vec_store(y, out);
+        out.store(y);
       } else {
-        vec_store(y, out, left);
+        store_first(y, out, left);
       }
     });
   });
@@ -38,18 +39,17 @@ template <int Rows, int Vecs>
 
 template <int Rows, int Vecs>
 void depthwise_tile(const DepthwiseTile& t) {
-  Vec acc[Rows][Vecs];
+  F32 acc[Rows][Vecs];
   unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-    unroll<Vecs>([&](auto v)
-                     __attribute__((always_inline)) { acc[r.value][v.value] = vec_zero(); });
+    unroll<Vecs>([&](auto v) __attribute__((always_inline)) { acc[r.value][v.value] = F32(0.0f); });
   });
   for (size_t tap = 0; tap < t.taps; ++tap) {
-    const Vec w = vec_set(t.w[tap]);
+    const F32 w = F32(t.w[tap]);
     const float* x = t.x + t.offset[tap];
     unroll<Rows>([&](auto r) __attribute__((always_inline)) {
       unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-        const Vec value = vec_load(x + r.value * t.row_step + v.value * kLanes);
-        acc[r.value][v.value] = vec_fma(w, value, acc[r.value][v.value]);
+        const F32 value = F32::load(x + r.value * t.row_step + v.value * kLanes);
+        acc[r.value][v.value] = fma(w, value, acc[r.value][v.value]);
       });
     });
   }
@@ -76,21 +76,20 @@ constexpr DepthwiseTable kDepthwiseTiles = make_depthwise_table();
 // still sees its taps in the order of the reduction.
 template <int Rows, int Vecs, int Stride>
 void depthwise_3x3(const DepthwiseTile& t, size_t in_step) {
-  Vec acc[Rows][Vecs], w[9];
-  unroll<9>([&](auto i) __attribute__((always_inline)) { w[i.value] = vec_set(t.w[i.value]); });
+  F32 acc[Rows][Vecs], w[9];
+  unroll<9>([&](auto i) __attribute__((always_inline)) { w[i.value] = F32(t.w[i.value]); });
   unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-    unroll<Vecs>([&](auto v)
-                     __attribute__((always_inline)) { acc[r.value][v.value] = vec_zero(); });
+    unroll<Vecs>([&](auto v) __attribute__((always_inline)) { acc[r.value][v.value] = F32(0.0f); });
   });
   unroll<(Rows - 1) * Stride + 3>([&](auto y) __attribute__((always_inline)) {
     unroll<3>([&](auto kx) __attribute__((always_inline)) {
       const float* x = t.x + y.value * in_step + t.offset[kx.value];
       unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-        const Vec value = vec_load(x + v.value * kLanes);
+        const F32 value = F32::load(x + v.value * kLanes);
         unroll<Rows>([&](auto r) __attribute__((always_inline)) {
           const int ky = y.value - r.value * Stride;
           if (ky >= 0 && ky < 3) {
-            acc[r.value][v.value] = vec_fma(w[3 * ky + kx.value], value, acc[r.value][v.value]);
+            acc[r.value][v.value] = fma(w[3 * ky + kx.value], value, acc[r.value][v.value]);
           }
         });
       });

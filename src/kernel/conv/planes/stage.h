@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "kernel/conv/planes/work.h"
-#include "kernel/simd/vec.h"
+#include "kernel/simd/registers.h"
 
 namespace sdx::SDX_ISA {
 
@@ -25,15 +25,14 @@ void fill_n(T* out, size_t n, T value) {
 
 // Paddings are mostly one or two columns: a store of some lanes is shorter than a loop.
 inline void fill_n(float* out, size_t n, float value) {
-  const Vec v = vec_set(value);
-  for (; n >= size_t(kLanes); n -= kLanes, out += kLanes) vec_store(out, v);
-  if (n != 0) vec_store(out, v, n);
+  const F32 v = F32(value);
+  for (; n >= size_t(kLanes); n -= kLanes, out += kLanes) v.store(out);
+  if (n != 0) store_first(out, v, n);
 }
 
 inline void copy_row(const float* in, size_t n, float* out) {
-  for (; n >= size_t(kLanes); n -= kLanes, in += kLanes, out += kLanes)
-    vec_store(out, vec_load(in));
-  if (n != 0) vec_store(out, vec_load(in, n), n);
+  for (; n >= size_t(kLanes); n -= kLanes, in += kLanes, out += kLanes) F32::load(in).store(out);
+  if (n != 0) store_first(out, load_first(in, n), n);
 }
 inline void copy_row(const uint8_t* in, size_t n, uint8_t* out) { std::memcpy(out, in, n); }
 

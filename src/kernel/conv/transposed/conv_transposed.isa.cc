@@ -2,7 +2,8 @@
 // are a vector's lanes.
 #include "kernel/conv/planes/work.h"
 #include "kernel/conv/transposed/work.h"
-#include "kernel/gemm/tile.h"
+#include "kernel/simd/registers.h"
+#include "kernel/simd/unroll.h"
 
 namespace sdx::SDX_ISA {
 namespace {
@@ -10,8 +11,10 @@ namespace {
 #if defined(SDX_ISA_avx512)
 using Mask = __mmask16;
 inline Mask lanes_between(int first, int end) { return Mask((1u << end) - (1u << first)); }
-inline Vec load_lanes(const float* p, Mask m) { return _mm512_maskz_loadu_ps(m, p); }
-inline Vec fma_lanes(Vec a, Vec b, Vec c, Mask m) { return _mm512_mask3_fmadd_ps(a, b, c, m); }
+inline F32 load_lanes(const float* p, Mask m) { return _mm512_maskz_loadu_ps(m, p); }
+inline F32 fma_lanes(F32 a, F32 b, F32 c, Mask m) {
+  return _mm512_mask3_fmadd_ps(a.v, b.v, c.v, m);
+}
 #elif defined(SDX_ISA_avx2)
 using Mask = __m256i;
 inline Mask lanes_between(int first, int end) {
@@ -19,23 +22,23 @@ inline Mask lanes_between(int first, int end) {
   return _mm256_andnot_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(first), lane),
                              _mm256_cmpgt_epi32(_mm256_set1_epi32(end), lane));
 }
-inline Vec load_lanes(const float* p, Mask m) { return _mm256_maskload_ps(p, m); }
-inline Vec fma_lanes(Vec a, Vec b, Vec c, Mask m) {
-  return _mm256_blendv_ps(c, _mm256_fmadd_ps(a, b, c), _mm256_castsi256_ps(m));
+inline F32 load_lanes(const float* p, Mask m) { return _mm256_maskload_ps(p, m); }
+inline F32 fma_lanes(F32 a, F32 b, F32 c, Mask m) {
+  return _mm256_blendv_ps(c.v, fma(a, b, c).v, _mm256_castsi256_ps(m));
 }
 #else
 struct Mask {
   int first, end;
 };
 inline Mask lanes_between(int first, int end) { return {first, end}; }
-inline Vec load_lanes(const float* p, Mask m) {
-  Vec v{};
-  for (int i = m.first; i < m.end; ++i) v[i] = p[i];
+inline F32 load_lanes(const float* p, Mask m) {
+  F32 v(0.0f);
+  for (int i = m.first; i < m.end; ++i) v.v[i] = p[i];
   return v;
 }
-inline Vec fma_lanes(Vec a, Vec b, Vec c, Mask m) {
-  const Vec sum = vec_fma(a, b, c);
-  for (int i = m.first; i < m.end; ++i) c[i] = sum[i];
+inline F32 fma_lanes(F32 a, F32 b, F32 c, Mask m) {
+  const F32 sum = fma(a, b, c);
+  for (int i = m.first; i < m.end; ++i) c.v[i] = sum.v[i];
   return c;
 }
 #endif
@@ -54,11 +57,11 @@ struct Columns {
 };
 
 void run_columns(const ConvShape& s, const TransposeRow& t, const Columns& c,
-                 Vec acc[kTransposeRows]) {
+                 F32 acc[kTransposeRows]) {
   const size_t channels = s.in_channels / s.groups, plane = s.in[0] * s.in[1] * s.in[2];
   const ptrdiff_t stride = ptrdiff_t(s.stride[2]), width = ptrdiff_t(s.in[2]);
   const float* w = t.w;
-  Vec sum[kTransposeRows] = {vec_zero(), vec_zero(), vec_zero(), vec_zero()};
+  F32 sum[kTransposeRows] = {F32(0.0f), F32(0.0f), F32(0.0f), F32(0.0f)};
   for (size_t block = 0; block < channels; block += kChannelBlock) {
     const size_t count = channels - block < kChannelBlock ? channels - block : kChannelBlock;
     for (size_t kz = 0; kz < s.kernel[0]; ++kz) {
@@ -75,10 +78,10 @@ void run_columns(const ConvShape& s, const TransposeRow& t, const Columns& c,
           const Mask mask = lanes_between(first, end);
           const float* x = t.x + block * plane + (iz * s.in[1] + iy) * s.in[2] + column;
           for (size_t i = 0; i < count; ++i) {
-            const Vec value = load_lanes(x + i * plane, mask);
+            const F32 value = load_lanes(x + i * plane, mask);
             const float* weight = w + i * kTransposeRows;
             unroll<int(kTransposeRows)>([&](auto r) __attribute__((always_inline)) {
-              sum[r.value] = fma_lanes(vec_set(weight[r.value]), value, sum[r.value], mask);
+              sum[r.value] = fma_lanes(F32(weight[r.value]), value, sum[r.value], mask);
             });
           }
         }
@@ -97,13 +100,13 @@ void conv_transposed_row(const ConvShape& s, const TransposeRow& t) {
     for (size_t first = 0; first < columns; first += kLanes) {
       const size_t left = columns - first;
       const Columns c{phase, first, left < size_t(kLanes) ? int(left) : kLanes};
-      Vec acc[kTransposeRows];
+      F32 acc[kTransposeRows];
       run_columns(s, t, c, acc);
       for (size_t r = 0; r < t.rows; ++r) {
         float lane[kLanes];
-        Vec sum = acc[r];
-        if (t.bias != nullptr) sum = vec_add(sum, vec_set(t.bias[r]));
-        vec_store(lane, vec_canonical(sum));
+        F32 sum = acc[r];
+        if (t.bias != nullptr) sum = sum + F32(t.bias[r]);
+        lanes::canonical(sum).store(lane);
         float* out = t.out + r * pixels + phase + first * stride;
         for (int i = 0; i < c.lanes; ++i) out[size_t(i) * stride] = lane[i];
       }

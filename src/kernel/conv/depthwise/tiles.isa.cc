@@ -1,0 +1,76 @@
+#include "kernel/conv/depthwise/tiles.h"
+
+#include "kernel/epilogue/registers.h"
+#include "kernel/simd/unroll.h"
+
+namespace sdx::SDX_ISA {
+namespace {
+
+// Padding is read from here, over and over.
+alignas(64) constexpr float kZeros[kLanes] = {};
+
+// Each input is taken once and goes to all the outputs that it meets, from left to right, so an
+// output sees its taps in order.
+template <int Kernel, int Stride, int Positions>
+void run_tile(const DepthwiseTile& t) {
+  const ConvShape& s = *t.shape;
+  const auto step = ptrdiff_t(t.step);
+  // The first tap's column; one before the input wraps to a very large number.
+  const size_t start = t.column * Stride - s.pad[2], width = s.in[2];
+  F32 acc[Positions];
+  unroll<Positions>([&](auto p) __attribute__((always_inline)) { acc[p.value] = F32(0.0f); });
+  const float* w = t.weights;
+  for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
+    F32 weight[Kernel];
+    unroll<Kernel>([&](auto k) __attribute__((always_inline)) {
+      weight[k.value] = F32::load(w);
+      w += step;
+    });
+    const size_t row = t.row * s.stride[1] + ky * s.dilation[1] - s.pad[1];
+    const size_t columns = row < s.in[1] ? width : 0;  // that are no padding
+    const float* x =
+        t.x + (ptrdiff_t(row - t.x_begin) * ptrdiff_t(width) + ptrdiff_t(start)) * step;
+    unroll<(Positions - 1) * Stride + Kernel>([&](auto i) __attribute__((always_inline)) {
+      const F32 value = F32::load(start + size_t(i.value) < columns ? x : kZeros);
+      unroll<Kernel>([&](auto k) __attribute__((always_inline)) {
+        constexpr int kAt = i.value - k.value;
+        if constexpr (kAt >= 0 && kAt % Stride == 0 && kAt / Stride < Positions) {
+          acc[kAt / Stride] = fma(weight[k.value], value, acc[kAt / Stride]);
+        }
+      });
+      x += step;
+    });
+  }
+  const ptrdiff_t at = ptrdiff_t(t.row * s.out[2] + t.column) * step;
+  const ClampRegisters end(t.clamp);
+  const float* other = t.clamp.other == nullptr ? nullptr : t.clamp.other + at;
+  float* y = t.y + at;
+  unroll<Positions>([&](auto p) __attribute__((always_inline)) {
+    F32 sum = acc[p.value];
+    if (t.bias != nullptr) sum = sum + F32::load(t.bias);
+    if (other != nullptr) sum = sum + F32::load(other + p.value * step);
+    end(sum).store(y + p.value * step);
+  });
+}
+
+template <int Kernel, int Stride>
+constexpr DepthwiseTiles make_tiles() {
+  DepthwiseTiles tiles{};
+  unroll<kDepthwiseSizes>([&](auto i) {
+    tiles.run[i.value] = &run_tile<Kernel, Stride, kDepthwisePositions[i.value]>;
+  });
+  return tiles;
+}
+template <int Kernel>
+constexpr DepthwiseTiles kTilesOf[2] = {make_tiles<Kernel, 1>(), make_tiles<Kernel, 2>()};
+
+}  // namespace
+
+const DepthwiseTiles& depthwise_tiles(const ConvShape& s) {
+  const auto& by_stride = s.kernel[2] == 3   ? kTilesOf<3>
+                          : s.kernel[2] == 5 ? kTilesOf<5>
+                                             : kTilesOf<7>;
+  return by_stride[s.stride[2] - 1];
+}
+
+}  // namespace sdx::SDX_ISA

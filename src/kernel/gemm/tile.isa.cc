@@ -1,0 +1,181 @@
+#include "kernel/gemm/tile.h"
+
+namespace sdx::SDX_ISA {
+namespace {
+
+// The value of A for each row of a tile at the k that it has come to.
+template <int Rows>
+struct PackedRows {
+  const float* a;
+  size_t step;
+  explicit PackedRows(const TileArgs& t) : a(t.a), step(t.a_step) {}
+  template <int R>
+  [[gnu::always_inline]] float at() const {
+    return a[R];
+  }
+  [[gnu::always_inline]] void next() { a += step; }
+};
+// Rows of contiguous k: one pointer for three rows, which addressing modes reach from it.
+template <int Rows>
+struct RowsInPlace {
+  static constexpr int kPointers = (Rows + 2) / 3;
+  const float* a[kPointers];
+  size_t row;
+  explicit RowsInPlace(const TileArgs& t) : row(t.a_row) {
+    for (int i = 0; i < kPointers; ++i) a[i] = t.a + size_t(i) * 3 * row;
+  }
+  template <int R>
+  [[gnu::always_inline]] float at() const {
+    return a[R / 3][R % 3 * row];
+  }
+  [[gnu::always_inline]] void next() {
+    for (int i = 0; i < kPointers; ++i) ++a[i];
+  }
+};
+
+template <int Rows, int Vecs, template <int> class RowsOfA>
+void tile(const TileArgs& t) {
+  F32 acc[Rows][Vecs];
+  const size_t last = t.cols - (Vecs - 1) * kLanes;  // columns in the last vector
+  const auto at = [&](float* base, size_t row, int v) { return base + row * t.ldc + v * kLanes; };
+
+  if (t.resume) {
+    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+        const float* p = at(t.c, r.value, v.value);
+        const bool whole = v.value < Vecs - 1 || last >= kLanes;
+        acc[r.value][v.value] = whole ? F32::load(p) : load_first(p, last);
+      });
+    });
+  } else {
+    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+      unroll<Vecs>([&](auto v)
+                       __attribute__((always_inline)) { acc[r.value][v.value] = F32(0.0f); });
+    });
+  }
+
+  RowsOfA<Rows> a(t);
+  const float* b = t.b;
+  const float* ahead = t.ahead;
+  const size_t b_step = t.b_step, ahead_step = t.ahead_step;
+  for (size_t k = t.k; k != 0; --k) {
+    F32 row[Vecs];
+    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+      row[v.value] = F32::load(b + v.value * kLanes);
+    });
+    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+      const F32 x = F32(a.template at<r.value>());
+      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+        acc[r.value][v.value] = fma(x, row[v.value], acc[r.value][v.value]);
+      });
+    });
+    __builtin_prefetch(ahead, 0, 2);
+    a.next();
+    b += b_step;
+    ahead += ahead_step;
+  }
+
+  if (const AffineEpilogue* f = t.affine) {
+    if (f->alpha != 1) {
+      const F32 alpha = F32(f->alpha);
+      unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+        unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+          acc[r.value][v.value] = acc[r.value][v.value] * alpha;
+        });
+      });
+    }
+    if (f->bias != nullptr) {
+      const F32 beta = F32(f->beta);
+      const bool scaled = f->beta != 1;
+      unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+        const float* bias = f->bias + r.value * f->bias_row;
+        unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+          const bool whole = v.value < Vecs - 1 || last >= kLanes;
+          F32 x = f->bias_col == 0 ? F32(*bias)
+                  : whole          ? F32::load(bias + v.value * kLanes)
+                                   : load_first(bias + v.value * kLanes, last);
+          if (scaled) x = x * beta;
+          acc[r.value][v.value] = acc[r.value][v.value] + x;
+        });
+      });
+    }
+    if (f->other != nullptr) {
+      unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+        const float* other = f->other + r.value * f->other_row;
+        unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+          const bool whole = v.value < Vecs - 1 || last >= kLanes;
+          const F32 x = whole ? F32::load(other + v.value * kLanes)
+                              : load_first(other + v.value * kLanes, last);
+          acc[r.value][v.value] = acc[r.value][v.value] + x;
+        });
+      });
+    }
+    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+        acc[r.value][v.value] = lanes::canonical(acc[r.value][v.value]);
+      });
+    });
+  }
+
+  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+      float* p = at(t.c, r.value, v.value);
+      if (v.value < Vecs - 1 || last >= kLanes) {
+        acc[r.value][v.value].store(p);
+      } else {
+        store_first(p, acc[r.value][v.value], last);
+      }
+    });
+  });
+}
+
+using TileFn = void (*)(const TileArgs&);
+
+struct TileTable {
+  TileFn fn[kTileRows][kTileVecs];
+};
+
+template <template <int> class RowsOfA>
+constexpr TileTable make_tile_table() {
+  TileTable table{};
+  unroll<kTileRows>([&](auto r) {
+    unroll<kTileVecs>(
+        [&](auto v) { table.fn[r.value][v.value] = &tile<r.value + 1, v.value + 1, RowsOfA>; });
+  });
+  return table;
+}
+template <template <int> class RowsOfA>
+constexpr TileTable kTiles = make_tile_table<RowsOfA>();
+
+template <template <int> class RowsOfA>
+void run_tiles(const TileArgs& t, size_t rows) {
+  // One tile is described by `t` itself: a copy would read back, all at once, what was just written
+  // piece by piece, and wait for it.
+  if (rows <= kTileRows && t.cols <= kTileCols) {
+    return kTiles<RowsOfA>.fn[rows - 1][(t.cols + kLanes - 1) / kLanes - 1](t);
+  }
+  for (size_t r = 0; r < rows; r += kTileRows) {
+    const size_t height = rows - r < kTileRows ? rows - r : kTileRows;
+    for (size_t j = 0; j < t.cols; j += kTileCols) {
+      TileArgs s = t;
+      s.a += t.a_row == 0 ? r : r * t.a_row;
+      s.b += j;
+      s.c += r * t.ldc + j;
+      s.cols = t.cols - j < kTileCols ? t.cols - j : kTileCols;
+      AffineEpilogue affine;
+      if (t.affine != nullptr) {
+        affine = t.affine->at(r, j);
+        s.affine = &affine;
+      }
+      kTiles<RowsOfA>.fn[height - 1][(s.cols + kLanes - 1) / kLanes - 1](s);
+    }
+  }
+}
+
+}  // namespace
+
+void tile_block(const TileArgs& t, size_t rows) {
+  t.a_row != 0 ? run_tiles<RowsInPlace>(t, rows) : run_tiles<PackedRows>(t, rows);
+}
+
+}  // namespace sdx::SDX_ISA

@@ -1,0 +1,40 @@
+// One register of floats, F32 of native.h, for kernels that count registers: how many lanes it has,
+// and loads and stores of only the first ones.
+#pragma once
+
+#include "kernel/simd/generic.h"
+#include "kernel/simd/native.h"
+
+namespace sdx::SDX_ISA {
+
+inline constexpr int kLanes = F32::kLanes;
+
+// The first n < kLanes lanes; the others read as +0 and are not written.
+#if defined(SDX_ISA_avx512)
+SDX_INLINE __mmask16 first_lanes(size_t n) { return __mmask16((1u << n) - 1); }
+SDX_INLINE F32 load_first(const float* p, size_t n) {
+  return _mm512_maskz_loadu_ps(first_lanes(n), p);
+}
+SDX_INLINE void store_first(float* p, F32 a, size_t n) {
+  _mm512_mask_storeu_ps(p, first_lanes(n), a.v);
+}
+#elif defined(SDX_ISA_avx2)
+SDX_INLINE __m256i first_lanes(size_t n) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(int(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+SDX_INLINE F32 load_first(const float* p, size_t n) {
+  return _mm256_maskload_ps(p, first_lanes(n));
+}
+SDX_INLINE void store_first(float* p, F32 a, size_t n) {
+  _mm256_maskstore_ps(p, first_lanes(n), a.v);
+}
+#else
+SDX_INLINE F32 load_first(const float* p, size_t n) {
+  RawF32 raw{};
+  memcpy(&raw, p, n * sizeof(float));
+  return raw;
+}
+SDX_INLINE void store_first(float* p, F32 a, size_t n) { memcpy(p, &a.v, n * sizeof(float)); }
+#endif
+
+}  // namespace sdx::SDX_ISA
