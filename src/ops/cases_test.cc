@@ -1,10 +1,13 @@
-// Every operator's cases: the reference gives what is expected, and every kernel that fits gives
-// the reference's bits, at every instruction set and with one and two threads; with inputs known
-// beforehand and only at run time; in place; and as an instruction of an element-wise program.
+// Every operator's cases, each a test of its own name: Operator.case/reference gives what is
+// expected, and Operator.case/kernel/level gives the reference's bits, with one and two threads;
+// with inputs known beforehand and only at run time; in place; and as an instruction of an
+// element-wise program.
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 
+#include "kernel/isa_testing.h"
 #include "kernel/math/ops.h"
 #include "ops/elementwise/broadcast.h"
 #include "ops/list.h"
@@ -195,57 +198,166 @@ void check_pointwise(const Use& use, const std::vector<Value>& want, const std::
   EXPECT_TRUE(got == y) << who << " as an instruction: " << first_difference(Value(got), want[0]);
 }
 
-void check(const Op& op, const Case& test, bool constant, Pool& one, Pool& two) {
-  const std::string who =
-      fmt::format("{}.{}{}", op.name, test.name, constant ? " (constants)" : "");
-  Result<Use> use = prepare(op, test, constant);
-  ASSERT_TRUE(use) << who << ": " << use.error().text();
-  // Where the sizes follow from the inputs' values, the engine reads again once they are known.
-  if (!constant && !use->planned) return;
-  Result<std::vector<Value>> want = run(*use, nullptr, Isa::portable, one);
-  ASSERT_TRUE(want) << who << ": " << want.error().text();
-  for (size_t i = 0; i < want->size(); ++i) {
-    EXPECT_TRUE(admits(use->out[i], (*want)[i]))
-        << who << ": output " << i << " is not " << use->out[i].text();
-  }
-  for (size_t i = 0; i < test.expected.size(); ++i) {
-    EXPECT_TRUE(close((*want)[i], test.expected[i], test.rtol))
-        << who << ", output " << i << ": " << text((*want)[i]) << " instead of "
-        << text(test.expected[i]);
-  }
-  if (!use->planned) return;
-  check_pointwise(*use, *want, who);
-  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
-    if (!isa_available(isa)) continue;
-    for (Pool* pool : {&one, &two}) {
-      const Call call{use->in, use->out, isa, pool->threads()};
-      for (const Op::AnyKernel& kernel : op.kernels) {
-        if (!kernel.fits(use->attrs.get(), call)) continue;
-        const std::string body = fmt::format("{}: kernel {}, {}, {} threads", who, kernel.name,
-                                             isa_name(isa), pool->threads());
-        Result<std::vector<Value>> got = run(*use, &kernel, isa, *pool);
-        ASSERT_TRUE(got) << body << ": " << got.error().text();
-        expect_equal(*got, *want, body);
-        for (size_t i = 0; op.inplace && i < test.inputs.size(); ++i) {
-          if (!test.inputs[i].is_tensor() || use->in[i].type != use->out[0].type ||
-              use->in[i].type == DType::string || use->in[i].dims() != use->out[0].dims()) {
-            continue;
-          }
-          got = run(*use, &kernel, isa, *pool, i);
-          ASSERT_TRUE(got) << body << ": " << got.error().text();
-          expect_equal(*got, *want, fmt::format("{}, in place of input {}", body, i));
-        }
-      }
-    }
-  }
-  for (size_t slot = 0; op.alias != nullptr && slot < want->size(); ++slot) {
-    const auto offset = op.alias(use->attrs.get(), Call{use->in, use->out, Isa::portable, 1}, slot);
+// An output that lies in the first input, where the operator says so.
+void check_alias(const Use& use, const std::vector<Value>& want, const std::string& who) {
+  for (size_t slot = 0; use.op.alias != nullptr && slot < want.size(); ++slot) {
+    const auto offset =
+        use.op.alias(use.attrs.get(), Call{use.in, use.out, Isa::portable, 1}, slot);
     if (!offset) continue;
-    const Tensor &x = test.inputs[0].tensor(), &y = (*want)[slot].tensor();
+    const Tensor &x = use.test.inputs[0].tensor(), &y = want[slot].tensor();
     ASSERT_LE(*offset + y.bytes(), x.bytes()) << who;
     const char* there = static_cast<const char*>(x.raw()) + *offset;
     EXPECT_TRUE(Tensor::over(y.type(), y.dims(), nullptr, there) == y)
         << who << ": output " << slot << " does not lie in the input at byte " << *offset;
+  }
+}
+
+// A case read and run by its reference, with constant inputs or without. Tests of one case follow
+// each other, so the last one is kept: making an operator's cases and running references takes a
+// while.
+struct Meaning {
+  std::optional<Use> use;
+  std::vector<Value> want;
+  std::string error;
+};
+const Meaning& meaning_of(const Op& op, size_t index, bool constant, Pool& pool) {
+  static const Op* current = nullptr;
+  static std::vector<Case> cases;
+  static size_t at = 0;
+  static std::optional<Meaning> kept[2];
+  if (current != &op || at != index) kept[0].reset(), kept[1].reset();
+  if (current != &op) cases = op.cases();
+  current = &op;
+  at = index;
+  std::optional<Meaning>& meaning = kept[constant ? 1 : 0];
+  if (meaning) return *meaning;
+  meaning.emplace();
+  Result<Use> use = prepare(op, cases[index], constant);
+  if (!use) {
+    meaning->error = use.error().text();
+    return *meaning;
+  }
+  meaning->use.emplace(*std::move(use));
+  // Where the sizes follow from the inputs' values, the engine reads again once they are known.
+  if (!constant && !meaning->use->planned) return *meaning;
+  Result<std::vector<Value>> want = run(*meaning->use, nullptr, Isa::portable, pool);
+  if (want) {
+    meaning->want = *std::move(want);
+  } else {
+    meaning->error = want.error().text();
+  }
+  return *meaning;
+}
+
+// What a case means: the same with inputs that are constants and with those that are not.
+class CaseTest : public testing::Test {
+ public:
+  CaseTest(const Op& op, size_t index) : op_(op), index_(index) {}
+  void TestBody() override {
+    for (const bool constant : {false, true}) {
+      const std::string who = constant ? "with constants" : "without constants";
+      const Meaning& meaning = meaning_of(op_, index_, constant, one());
+      ASSERT_TRUE(meaning.error.empty()) << who << ": " << meaning.error;
+      if (constant || meaning.use->planned) check(*meaning.use, meaning.want, who);
+    }
+  }
+
+ protected:
+  static Pool& one() {
+    static Pool pool(1);
+    return pool;
+  }
+  static Pool& two() {
+    static Pool pool(2);
+    return pool;
+  }
+  virtual void check(const Use& use, const std::vector<Value>& want, const std::string& who) {
+    for (size_t i = 0; i < want.size(); ++i) {
+      EXPECT_TRUE(admits(use.out[i], want[i]))
+          << who << ": output " << i << " is not " << use.out[i].text();
+    }
+    for (size_t i = 0; i < use.test.expected.size(); ++i) {
+      EXPECT_TRUE(close(want[i], use.test.expected[i], use.test.rtol))
+          << who << ", output " << i << ": " << text(want[i]) << " instead of "
+          << text(use.test.expected[i]);
+    }
+    if (!use.planned) return;
+    check_pointwise(use, want, who);
+    check_alias(use, want, who);
+  }
+
+ private:
+  const Op& op_;
+  const size_t index_;
+};
+
+// One kernel at one level against the reference.
+class KernelTest final : public CaseTest {
+ public:
+  KernelTest(const Op& op, size_t index, const Op::AnyKernel& kernel, Isa isa)
+      : CaseTest(op, index), kernel_(kernel), isa_(isa) {}
+
+ private:
+  void check(const Use& use, const std::vector<Value>& want, const std::string& who) override {
+    if (!use.planned) return;
+    for (Pool* pool : {&one(), &two()}) {
+      const Call call{use.in, use.out, isa_, pool->threads()};
+      if (!kernel_.fits(use.attrs.get(), call)) continue;
+      const std::string body = fmt::format("{}, {} threads", who, pool->threads());
+      Result<std::vector<Value>> got = run(use, &kernel_, isa_, *pool);
+      ASSERT_TRUE(got) << body << ": " << got.error().text();
+      expect_equal(*got, want, body);
+      for (size_t i = 0; use.op.inplace && i < use.test.inputs.size(); ++i) {
+        if (!use.test.inputs[i].is_tensor() || use.in[i].type != use.out[0].type ||
+            use.in[i].type == DType::string || use.in[i].dims() != use.out[0].dims()) {
+          continue;
+        }
+        got = run(use, &kernel_, isa_, *pool, i);
+        ASSERT_TRUE(got) << body << ": " << got.error().text();
+        expect_equal(*got, want, fmt::format("{}, in place of input {}", body, i));
+      }
+    }
+  }
+
+  const Op::AnyKernel& kernel_;
+  const Isa isa_;
+};
+
+// Whether the kernel takes the case in any of the ways that KernelTest tries.
+bool fits(const Op& op, const Case& test, const Op::AnyKernel& kernel, Isa isa) {
+  for (const bool constant : {false, true}) {
+    const Result<Use> use = prepare(op, test, constant);
+    if (!use || !use->planned) continue;
+    for (const int threads : {1, 2}) {
+      if (kernel.fits(use->attrs.get(), Call{use->in, use->out, isa, threads})) return true;
+    }
+  }
+  return false;
+}
+
+size_t registered_kernel_tests = 0;
+
+void register_cases() {
+  const auto add = [](const Op& op, const std::string& name, auto make) {
+    const std::string suite =
+        op.domain.empty() ? std::string(op.name) : fmt::format("{}/{}", op.domain, op.name);
+    testing::RegisterTest(suite.c_str(), name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                          [make]() -> CaseTest* { return make(); });
+  };
+  for (const Op* op : all_ops()) {
+    if (op->cases == nullptr) continue;
+    const std::vector<Case> cases = op->cases();
+    for (size_t i = 0; i < cases.size(); ++i) {
+      add(*op, cases[i].name + "/reference", [op, i] { return new CaseTest(*op, i); });
+      for (const Op::AnyKernel& kernel : op->kernels) {
+        for (const Isa isa : available_isas()) {
+          if (!fits(*op, cases[i], kernel, isa)) continue;
+          ++registered_kernel_tests;
+          add(*op, fmt::format("{}/{}/{}", cases[i].name, kernel.name, isa_name(isa)),
+              [op, i, &kernel, isa] { return new KernelTest(*op, i, kernel, isa); });
+        }
+      }
+    }
   }
 }
 
@@ -288,18 +400,16 @@ TEST(Cases, stand_for_what_the_official_suite_leaves_out) {
   }
 }
 
-TEST(Cases, hold_for_the_reference_and_for_every_kernel) {
-  Pool one(1), two(2);
-  size_t count = 0;
-  for (const Op* op : all_ops()) {
-    if (op->cases == nullptr) continue;
-    for (const Case& test : op->cases()) {
-      ++count;
-      for (const bool constant : {false, true}) check(*op, test, constant, one, two);
-    }
-  }
-  fmt::print("{} cases\n", count);
+TEST(Cases, are_tests_of_every_kernel_at_every_level) {
+  EXPECT_GT(registered_kernel_tests, 1000 * available_isas().size());
 }
 
 }  // namespace
 }  // namespace sdx
+
+// In place of gtest's own: the operators' cases become tests first.
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  sdx::register_cases();
+  return RUN_ALL_TESTS();
+}

@@ -72,7 +72,7 @@ void conv_blocked_layer(benchmark::State& state) {
   BlockedConvArgs g;
   g.shape = s, g.plain = plain, g.x = x.data(), g.weights = packed.data(), g.y = y.data();
   g.scratch = scratch.data();
-  g.ending = {nullptr, true, 0.f, 6.f};
+  g.clamp = {nullptr, true, 0.f, 6.f};
   for (auto _ : state) conv_blocked(g, pool, native_isa());
   report_flops(state, 2.0 * double(w.size()) * double(pixels));
 }

@@ -1,0 +1,117 @@
+#include "kernel/window/pool_plane.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "base/slab.h"
+#include "kernel/isa_testing.h"
+#include "kernel/math/ops.h"
+
+namespace sdx {
+namespace {
+
+size_t product(const size_t (&sizes)[3]) { return sizes[0] * sizes[1] * sizes[2]; }
+
+// f(element) for the elements of output (z, y, x)'s window that lie in the plane, in row-major
+// order.
+template <class F>
+void each_in_window(const PoolShape& s, size_t z, size_t y, size_t x, F&& f) {
+  for (size_t kz = 0; kz < s.kernel[0]; ++kz) {
+    for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
+      for (size_t kx = 0; kx < s.kernel[2]; ++kx) {
+        // A position before the plane wraps to a very large number.
+        const size_t iz = z * s.stride[0] + kz * s.dilation[0] - s.pad[0];
+        const size_t iy = y * s.stride[1] + ky * s.dilation[1] - s.pad[1];
+        const size_t ix = x * s.stride[2] + kx * s.dilation[2] - s.pad[2];
+        if (iz < s.in[0] && iy < s.in[1] && ix < s.in[2]) f((iz * s.in[1] + iy) * s.in[2] + ix);
+      }
+    }
+  }
+}
+
+void expect_reference_bits(const PoolShape& s, bool specials) {
+  std::mt19937 rng(unsigned(product(s.in)));
+  std::normal_distribution<float> normal;
+  std::vector<float> x(product(s.in));
+  for (float& v : x) v = normal(rng);
+  if (specials) {
+    x[0] = -0.0f;
+    x[x.size() / 2] = std::numeric_limits<float>::quiet_NaN();
+    x[x.size() - 1] = -std::numeric_limits<float>::infinity();
+  }
+  std::vector<float> most, mean, counts;
+  for (size_t z = 0; z < s.out[0]; ++z) {
+    for (size_t y = 0; y < s.out[1]; ++y) {
+      for (size_t column = 0; column < s.out[2]; ++column) {
+        float greatest = -std::numeric_limits<float>::infinity(), sum = 0, count = 0;
+        each_in_window(s, z, y, column, [&](size_t at) {
+          greatest = scalar_binary(BinaryOp::max, greatest, x[at]);
+          sum = sum + x[at];
+          count += 1;
+        });
+        most.push_back(greatest);
+        counts.push_back(count);
+        const float quotient = sum / count;
+        mean.push_back(quotient == quotient ? quotient : std::numeric_limits<float>::quiet_NaN());
+      }
+    }
+  }
+  const auto staged = allocate_aligned(s.staged_size() * sizeof(float) + 64);
+  for (const Isa isa : available_isas()) {
+    std::vector<float> got(most.size(), 5.f);
+    SDX_PICK(max_pool_plane, isa)(s, x.data(), got.data(), static_cast<float*>(staged.get()));
+    for (size_t i = 0; i < got.size(); ++i)
+      ASSERT_EQ(std::bit_cast<uint32_t>(got[i]), std::bit_cast<uint32_t>(most[i]))
+          << isa_name(isa) << " max " << i;
+    SDX_PICK(average_pool_plane, isa)
+    (s, x.data(), counts.data(), got.data(), static_cast<float*>(staged.get()));
+    for (size_t i = 0; i < got.size(); ++i)
+      ASSERT_EQ(std::bit_cast<uint32_t>(got[i]), std::bit_cast<uint32_t>(mean[i]))
+          << isa_name(isa) << " average " << i;
+  }
+}
+
+// A square window over a plane, with the same everything along both axes.
+PoolShape square(size_t rows, size_t columns, size_t kernel, size_t stride, size_t pad,
+                 size_t dilation = 1) {
+  PoolShape s;
+  s.in[1] = rows, s.in[2] = columns;
+  for (const int i : {1, 2}) {
+    s.kernel[i] = kernel, s.stride[i] = stride, s.pad[i] = pad, s.dilation[i] = dilation;
+    s.out[i] = (s.in[i] + 2 * pad - (kernel - 1) * dilation - 1) / stride + 1;
+  }
+  return s;
+}
+
+TEST(PoolPlane, has_the_bits_of_its_definition_at_every_level) {
+  for (const bool specials : {false, true}) {
+    expect_reference_bits(square(7, 7, 2, 2, 0), specials);
+    expect_reference_bits(square(9, 33, 3, 2, 1), specials);
+    expect_reference_bits(square(12, 50, 3, 1, 1), specials);
+    expect_reference_bits(square(20, 41, 5, 3, 2), specials);
+    expect_reference_bits(square(15, 40, 3, 1, 2, 2), specials);
+    expect_reference_bits(square(3, 3, 3, 1, 0), specials);
+  }
+}
+
+TEST(PoolPlane, takes_three_dimensions) {
+  PoolShape s = square(6, 21, 2, 2, 0);
+  s.in[0] = 5, s.kernel[0] = 3, s.stride[0] = 2, s.pad[0] = 1, s.out[0] = 3;
+  expect_reference_bits(s, true);
+}
+
+TEST(PoolPlane, reads_channels_that_come_last_in_place) {
+  PoolShape s;
+  s.in[0] = 7, s.kernel[0] = 3, s.stride[0] = 2, s.pad[0] = 1, s.out[0] = 4;
+  s.in[1] = 6, s.kernel[1] = 2, s.stride[1] = 1, s.out[1] = 5;
+  s.in[2] = s.out[2] = 32;
+  ASSERT_TRUE(s.reads_in_place());
+  expect_reference_bits(s, true);
+}
+
+}  // namespace
+}  // namespace sdx
