@@ -29,9 +29,10 @@ SDX_DECLARE_ISAS(
     // The sum of exp(x - m).
     float exp_sum(const float* x, size_t n, float m);
 
-    // m = max x; e = exp(x - m); s = sum e; y = e / s, or y = (x - m) - log s.
-    void softmax_row(bool log, const float* x, float* y, size_t n);
-    // The same over i < n of x[i * step + c], for c < cols.
+    // m = max x; e = exp(x - m); s = sum e; y = (x - m) - log s. The softmax itself is in
+    // kernel/softmax.
+    void log_softmax_row(const float* x, float* y, size_t n);
+    // y = e / s, or if `log` the same as above, over i < n of x[i * step + c], for c < cols.
     void softmax_columns(bool log, const float* x, float* y, size_t n, size_t step, size_t cols);
 
     // mean = sum x / n; inv = 1 / sqrt(sum (x - mean)^2 / n + epsilon).

@@ -164,24 +164,11 @@ float exp_sum(const float* x, size_t n, float m) {
   return canonical(sum(total));
 }
 
-void softmax_row(bool log, const float* x, float* y, size_t n) {
+void log_softmax_row(const float* x, float* y, size_t n) {
   const float m = max_of(x, n);
-  if (log) {
-    const F32x16 shift = lanes::log(F32x16(exp_sum(x, n, m)));
-    blocks(n, [&](size_t i, size_t count) {
-      store_block(y + i, lanes::canonical((load_block(x + i, count) - F32x16(m)) - shift), count);
-    });
-    return;
-  }
-  F32x16 total(0.0f);
+  const F32x16 shift = lanes::log(F32x16(exp_sum(x, n, m)));
   blocks(n, [&](size_t i, size_t count) {
-    const F32x16 e = lanes::exp(load_block(x + i, count, -__builtin_inff()) - F32x16(m));
-    total = total + e;
-    store_block(y + i, e, count);
-  });
-  const F32x16 s(sum(total));
-  blocks(n, [&](size_t i, size_t count) {
-    store_block(y + i, lanes::canonical(load_block(y + i, count) / s), count);
+    store_block(y + i, lanes::canonical((load_block(x + i, count) - F32x16(m)) - shift), count);
   });
 }
 

@@ -20,10 +20,10 @@ const int sums = bench_levels("fold_sum", [](benchmark::State& state, Isa isa) {
   report_elements(state, kLength);
 });
 
-const int softmax = bench_levels("softmax_row", [](benchmark::State& state, Isa isa) {
+const int softmax = bench_levels("log_softmax_row", [](benchmark::State& state, Isa isa) {
   const std::vector<float> x(kLength, 0.3f);
   std::vector<float> y(kLength);
-  for (auto _ : state) SDX_PICK(softmax_row, isa)(false, x.data(), y.data(), kLength);
+  for (auto _ : state) SDX_PICK(log_softmax_row, isa)(x.data(), y.data(), kLength);
   report_elements(state, kLength);
 });
 

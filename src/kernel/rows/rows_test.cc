@@ -105,7 +105,7 @@ std::vector<float> softmax(const std::vector<float>& x, bool log) {
   return y;
 }
 
-TEST(Softmax, of_rows_and_of_columns_has_the_bits_of_its_formula) {
+TEST(Softmax, of_columns_and_its_logarithm_of_rows_has_the_bits_of_its_formula) {
   for (const size_t n : kLengths) {
     for (const bool log : {false, true}) {
       std::vector<float> x = random_floats(n, unsigned(n) + 7);
@@ -115,8 +115,10 @@ TEST(Softmax, of_rows_and_of_columns_has_the_bits_of_its_formula) {
       for (const Isa isa : available_isas()) {
         SCOPED_TRACE(isa_name(isa));
         std::vector<float> got(n, 5.f);
-        SDX_PICK(softmax_row, isa)(log, x.data(), got.data(), n);
-        expect_bits(want, got);
+        if (log) {
+          SDX_PICK(log_softmax_row, isa)(x.data(), got.data(), n);
+          expect_bits(want, got);
+        }
         // The same as the second of three columns.
         std::vector<float> wide(3 * n, 1.0f), columns(3 * n, 5.f);
         for (size_t i = 0; i < n; ++i) wide[3 * i + 1] = x[i];

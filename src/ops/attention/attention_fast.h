@@ -1,5 +1,5 @@
-// The fast body of Attention in float: scores by kernel/gemm for blocks of queries, then row by
-// row.
+// The fast body of Attention in float: blocks of queries whose scores never leave the cache, as
+// FusedAttention's.
 #pragma once
 
 #include "ops/attention/attention.h"

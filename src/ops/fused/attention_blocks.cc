@@ -2,7 +2,7 @@
 // values.
 #include <algorithm>
 
-#include "kernel/attention/softmax.h"
+#include "kernel/softmax/softmax.h"
 #include "kernel/elementwise/halves.h"
 #include "kernel/gemm/gemm.h"
 #include "ops/fused/attention.h"
@@ -131,7 +131,7 @@ struct Worker {
       for (size_t i = 0; i < rows; ++i) {
         float* x = scores + i * w.ld;
         if (!a.scores) round(x);
-        softmax_narrow_row<BF16>(x, reinterpret_cast<uint16_t*>(widened), s.n, args.isa);
+        softmax_bf16_row(x, reinterpret_cast<uint16_t*>(widened), s.n, args.isa);
       }
     } else {
       SDX_PICK(softmax_rows, args.isa)(r);

@@ -1,8 +1,11 @@
 // Softmax and LogSoftmax.
 #include "ops/normalization/softmax.h"
 
+#include <algorithm>
+
 #include "kernel/math/math.h"
 #include "kernel/rows/rows.h"
+#include "kernel/softmax/softmax.h"
 #include "ops/common.h"
 #include "ops/noise.h"
 #include "ops/normalization/softmax_row.h"
@@ -63,16 +66,48 @@ Status reference(const Softmax& a, Args& args) {
 
 bool fits(const Softmax&, const Call& call) { return call.in[0].type == DType::f32; }
 
-// Contiguous rows one by one; otherwise columns, sixteen at a time.
+// Rows are copied, a few at a time, to where there is room behind them for a whole vector.
+size_t rows_at_once(size_t n) { return std::clamp<size_t>(4096 / (n + 1), 1, 16); }
+size_t row_floats(size_t n) { return (n + 15) / 16 * 16; }
+size_t scratch(const Softmax& a, const Call& call) {
+  const AxisSplit at = split_at(call.in[0].dims(), a.first, a.count);
+  if (at.inner != 1 || a.log) return 0;
+  return size_t(call.threads) * rows_at_once(at.size) * row_floats(at.size) * sizeof(float);
+}
+
+void run_rows(const AxisSplit& at, Args& args) {
+  const size_t n = at.size, ld = row_floats(n), most = rows_at_once(n);
+  const auto softmax = SDX_PICK(softmax_rows, args.isa);
+  args.pool->parallel(at.outer, 1 + 4096 / (n + 1), [&](size_t begin, size_t end, int thread) {
+    SoftmaxRows s;
+    s.x = reinterpret_cast<float*>(args.scratch.data()) + size_t(thread) * most * ld;
+    s.ld = ld;
+    s.n = n;
+    for (; begin < end; begin += s.rows) {
+      s.rows = std::min(most, end - begin);
+      const float* x = args.in(0).data<float>() + begin * n;
+      float* y = args.out().data<float>() + begin * n;
+      for (size_t r = 0; r < s.rows; ++r) std::copy_n(x + r * n, n, s.x + r * ld);
+      softmax(s);
+      for (size_t r = 0; r < s.rows; ++r) std::copy_n(s.x + r * ld, n, y + r * n);
+    }
+  });
+}
+
+// Contiguous rows some at a time; otherwise columns, sixteen at a time.
 Status run(const Softmax& a, Args& args) {
   const float* x = args.in(0).data<float>();
   float* y = args.out().data<float>();
   const AxisSplit at = split_at(args.in(0).dims, a.first, a.count);
   const size_t grain = 1 + 4096 / (at.size + 1);
+  if (at.inner == 1 && !a.log) {
+    run_rows(at, args);
+    return ok();
+  }
   if (at.inner == 1) {
-    const auto row = SDX_PICK(softmax_row, args.isa);
+    const auto row = SDX_PICK(log_softmax_row, args.isa);
     args.pool->parallel(at.outer, grain, [&](size_t begin, size_t end, int) {
-      for (size_t i = begin; i < end; ++i) row(a.log, x + i * at.size, y + i * at.size, at.size);
+      for (size_t i = begin; i < end; ++i) row(x + i * at.size, y + i * at.size, at.size);
     });
     return ok();
   }
@@ -97,7 +132,7 @@ size_t scratch_narrow(const Softmax& a, const Call& call) {
   return size_t(call.threads) * row_bytes(split_at(call.in[0].dims(), a.first, a.count).size);
 }
 template <class T>
-void run_rows(const Softmax& a, Args& args) {
+void run_narrow_rows(const Softmax& a, Args& args) {
   const auto widen = widening(args.in(0).type, args.isa);
   const auto narrow = narrowing(args.in(0).type, args.isa);
   const AxisSplit at = split_at(args.in(0).dims, a.first, a.count);
@@ -108,8 +143,13 @@ void run_rows(const Softmax& a, Args& args) {
     for (size_t row = begin; row < end; ++row) {
       widen(args.in(0).data<uint16_t>() + row * n, d, n);
       uint16_t* y = args.out().data<uint16_t>() + row * n;
+      if (!a.log && std::is_same_v<T, F16>) {
+        SDX_PICK(softmax_rows, args.isa)({.x = d, .ld = n, .rows = 1, .n = n, .halves = true});
+        narrow(d, y, n);
+        continue;
+      }
       if (!a.log) {
-        softmax_narrow_row<T>(d, y, n, args.isa);
+        softmax_bf16_row(d, y, n, args.isa);
         continue;
       }
       const float most = SDX_PICK(array_max, args.isa)(d, n);
@@ -125,12 +165,12 @@ void run_rows(const Softmax& a, Args& args) {
   });
 }
 Status run_narrow(const Softmax& a, Args& args) {
-  args.in(0).type == DType::f16 ? run_rows<F16>(a, args) : run_rows<BF16>(a, args);
+  args.in(0).type == DType::f16 ? run_narrow_rows<F16>(a, args) : run_narrow_rows<BF16>(a, args);
   return ok();
 }
 
 constexpr Kernel<Softmax> kKernels[] = {
-    {.name = "softmax_f32", .fits = fits, .run = run},
+    {.name = "softmax_f32", .fits = fits, .run = run, .scratch = scratch},
     {.name = "softmax_f16", .fits = fits_narrow, .run = run_narrow, .scratch = scratch_narrow},
 };
 

@@ -1,4 +1,4 @@
-// softmax_narrow_row: one row of a 16-bit Softmax, each step rounded to the type.
+// Rows of a 16-bit Softmax, each step rounded to the type. That of float16 is kernel/softmax's.
 #pragma once
 
 #include "kernel/elementwise/arrays.h"
@@ -30,12 +30,11 @@ float exp_narrow_row(float* x, uint16_t* bits, size_t n, Isa isa) {
   return rounded_sum<T>(n, [&](size_t i) { return x[i]; });
 }
 
-// x becomes e / sum e.
-template <class T>
-void softmax_narrow_row(float* x, uint16_t* bits, size_t n, Isa isa) {
-  const float sum = exp_narrow_row<T>(x, bits, n, isa);
+// x becomes e / sum e; `bits` holds the result in bfloat16.
+inline void softmax_bf16_row(float* x, uint16_t* bits, size_t n, Isa isa) {
+  const float sum = exp_narrow_row<BF16>(x, bits, n, isa);
   SDX_PICK(array_binary, isa)(BinaryOp::div, x, 1, &sum, 0, x, n);
-  round_row<T>(x, bits, n, isa);
+  round_row<BF16>(x, bits, n, isa);
 }
 
 }  // namespace sdx::ops

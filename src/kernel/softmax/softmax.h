@@ -1,5 +1,7 @@
-// softmax_rows: the softmax of each row of a block of attention scores, in place, with the bits of
-// Softmax (kernel/rows) and of the addition before it and the guard after it.
+// softmax_rows: the softmax of each row of a block, in place; for Softmax and for attention, with
+// the bits of the addition before it and the guard after it.
+//
+// m = max x; e = exp(x - m); s = sum e by 16 lanes; y = e / s.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +19,8 @@ struct SoftmaxRows {
   size_t mask_row = 0, mask_col = 0;
   // What stands for NaN in the result.
   float nan = __builtin_nanf("");
+  // A row of -infinity alone becomes zeros.
+  bool dark_is_zero = false;
   // x, the mask and every result on the way are rounded to float16.
   bool halves = false;
 };

@@ -1,4 +1,4 @@
-#include "kernel/attention/softmax.h"
+#include "kernel/softmax/softmax.h"
 
 #include "kernel/math/math_isa.h"
 
@@ -188,6 +188,15 @@ SDX_INLINE void divide(const SoftmaxRows& s, size_t row, Sum sum) {
   for (size_t i = 0; i < s.n; i += 16) store(x + i, Kept::round(load(x + i) / divisor));
 }
 
+// The row is -infinity alone, if its greatest number is.
+SDX_INLINE bool is_dark(const SoftmaxRows& s, size_t row, float most) {
+  if (!s.dark_is_zero || most != kMinusInfinity) return false;
+  for (size_t i = 0; i < s.n; ++i) {
+    if (s.x[row * s.ld + i] != kMinusInfinity) return false;  // a NaN
+  }
+  return true;
+}
+
 // A few rows at a time, so that one row's sum is made while another's powers are.
 template <class Kept>
 void all_rows(const SoftmaxRows& s) {
@@ -199,6 +208,11 @@ void all_rows(const SoftmaxRows& s) {
     for (size_t row = first; row < end; ++row) range[row - first] = enter<Kept>(s, row);
     for (size_t row = first; row < end; ++row) {
       const auto [most, least] = range[row - first];
+      if (is_dark(s, row, most)) {
+        for (size_t i = 0; i < s.n; i += 16) store(s.x + row * s.ld + i, F32x16(0.0f));
+        sums[row - first] = {1.0f, false};
+        continue;
+      }
       sums[row - first] = least - most >= kNotSmall ? powers<Kept, false>(s, row, most)
                                                     : powers<Kept, true>(s, row, most);
     }

@@ -1,4 +1,4 @@
-#include "kernel/attention/softmax.h"
+#include "kernel/softmax/softmax.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "kernel/isa_testing.h"
+#include "kernel/lanes.h"
+#include "kernel/math/math.h"
 #include "kernel/random/philox.h"
-#include "kernel/rows/rows.h"
 
 namespace sdx {
 namespace {
@@ -36,6 +37,30 @@ std::vector<float> scores(size_t rows, size_t n, size_t ld) {
   return x;
 }
 
+// m = max x; e = exp(x - m); s = sum e; y = e / s.
+void softmax(float* row, size_t n) {
+  float most = -INFINITY;
+  for (size_t j = 0; j < n; ++j) most = row[j] > most || row[j] != row[j] ? row[j] : most;
+  for (size_t j = 0; j < n; ++j) row[j] = math::exp(row[j] - most);
+  const float sum = lane_sum<float>(n, [&](size_t j) { return row[j]; });
+  for (size_t j = 0; j < n; ++j) row[j] = row[j] / sum;
+}
+
+TEST(SoftmaxRows, makes_zeros_of_rows_without_light_only) {
+  for (const Isa isa : available_isas()) {
+    std::vector<float> x(3 * 32, -INFINITY);
+    x[32 + 7] = NAN;
+    x[64 + 3] = 1;
+    SoftmaxRows s{.x = x.data(), .ld = 32, .rows = 3, .n = 20, .dark_is_zero = true};
+    SDX_PICK(softmax_rows, isa)(s);
+    for (size_t j = 0; j < 20; ++j) {
+      EXPECT_EQ(x[j], 0.0f);
+      EXPECT_TRUE(std::isnan(x[32 + j]));
+      EXPECT_EQ(x[64 + j], j == 3 ? 1.0f : 0.0f);
+    }
+  }
+}
+
 TEST(SoftmaxRows, has_the_bits_of_the_sum_the_softmax_and_the_guard) {
   for (const size_t n : {1, 15, 16, 17, 64, 197, 1500}) {
     const size_t rows = 61, ld = (n + 15) / 16 * 16 + 16;
@@ -46,7 +71,7 @@ TEST(SoftmaxRows, has_the_bits_of_the_sum_the_softmax_and_the_guard) {
         float* row = expected.data() + r * ld;
         for (size_t j = 0; j < n && masked != 0; ++j)
           row[j] = row[j] + (masked == 1 ? mask[r * n + j] : mask[r]);
-        portable::softmax_row(false, row, row, n);
+        softmax(row, n);
         for (size_t j = 0; j < n; ++j) row[j] = row[j] != row[j] ? 0.5f : row[j];
       }
       for (const Isa isa : available_isas()) {

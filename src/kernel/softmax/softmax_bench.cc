@@ -1,8 +1,8 @@
 // Elements per second of the softmax of a block of attention scores, in the first cache.
 #include <vector>
 
-#include "kernel/attention/softmax.h"
 #include "kernel/level_bench.h"
+#include "kernel/softmax/softmax.h"
 
 namespace sdx {
 namespace {
