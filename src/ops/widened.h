@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "base/aligned.h"
 #include "kernel/elementwise/halves.h"
 #include "ops/common.h"
 
@@ -29,7 +30,7 @@ struct Widened {
   }
   // Inputs that only pack() reads.
   static bool packs(size_t i) { return kFloat.pack != nullptr && (kFloat.packs >> i & 1) != 0; }
-  static size_t floats(size_t count) { return (count + 15) / 16 * 16; }
+  static size_t floats(size_t count) { return aligned_floats(count); }
   static size_t count(const Fact& fact) {
     size_t n = 1;
     for (const int64_t d : fact.dims()) n *= size_t(d);
@@ -47,7 +48,7 @@ struct Widened {
     const Facts in = widen(call.in), out = widen(call.out);
     size_t bytes =
         kFloat.scratch == nullptr ? 0 : kFloat.scratch(a, Call{in, out, call.isa, call.threads});
-    bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    bytes = aligned_bytes(bytes);
     for (size_t i = 0; i < call.in.size(); ++i) {
       if (is_half(call.in[i].type) && !packs(i)) bytes += floats(count(call.in[i])) * sizeof(float);
     }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/aligned.h"
+
 namespace sdx::plan {
 
 using typed::Graph;
@@ -87,8 +89,6 @@ size_t assign_offsets(std::vector<Block>& blocks) {
 namespace {
 
 constexpr size_t kNever = SIZE_MAX;
-
-size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 size_t bytes_of(const Fact& fact) {
   if (!fact.is_concrete()) return 0;
@@ -313,13 +313,14 @@ class Placer {
     for (size_t r = 0; r < roots_.size(); ++r) {
       if (roots_[r].kind != Place::Kind::arena) continue;
       block_of_[r] = blocks_.size();
-      blocks_.push_back({aligned(roots_[r].bytes), roots_[r].first, std::min(roots_[r].last, end)});
+      blocks_.push_back(
+          {aligned_bytes(roots_[r].bytes), roots_[r].first, std::min(roots_[r].last, end)});
     }
     scratch_.resize(plan_.steps.size(), SIZE_MAX);
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       if (is_view_[s]) continue;
       scratch_[s] = blocks_.size();
-      blocks_.push_back({aligned(plan_.steps[s].scratch_bytes), s, s});
+      blocks_.push_back({aligned_bytes(plan_.steps[s].scratch_bytes), s, s});
     }
     arena_bytes_ = assign_offsets(blocks_);
   }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/aligned.h"
 #include "base/sha256.h"
 #include "base/tensor.h"
 
@@ -28,8 +29,6 @@ struct Record {
   uint64_t offset, bytes;
 };
 static_assert(std::is_trivially_copyable_v<Header> && std::is_trivially_copyable_v<Record>);
-
-size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 Digits digits_of(const std::string& text) {
   Digits digits = {};
@@ -95,18 +94,18 @@ Result<std::shared_ptr<const PackFile>> PackFile::open(const std::string& path,
 Status PackFile::write(const std::string& path, std::string_view stamp,
                        std::span<const PackEntry> entries) {
   std::vector<Record> records;
-  size_t at = aligned(sizeof(Header) + entries.size() * sizeof(Record));
+  size_t at = aligned_bytes(sizeof(Header) + entries.size() * sizeof(Record));
   const size_t first = at;
   for (const PackEntry& entry : entries) {
     records.push_back({digits_of(entry.by_content), digits_of(entry.by_place), digits_of(entry.sum),
                        at, entry.bytes.size()});
-    at += aligned(entry.bytes.size());
+    at += aligned_bytes(entry.bytes.size());
   }
   const Header header{kMagic, at, entries.size(), digits_of(sum_of(stamp, at, records))};
   SDX_ASSIGN(const auto writer, FileWriter::create(path));
   const std::array<std::byte, kAlignment> zeros = {};
   const auto pad = [&](size_t written) {
-    return writer->write(std::span(zeros).first(aligned(written) - written));
+    return writer->write(std::span(zeros).first(aligned_bytes(written) - written));
   };
   SDX_TRY(writer->write(std::as_bytes(std::span(&header, 1))));
   SDX_TRY(writer->write(std::as_bytes(std::span(records))));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/aligned.h"
 #include "kernel/gemm/block.h"
 #include "kernel/isa.h"
 
@@ -10,7 +11,6 @@ namespace {
 
 size_t panels_of(size_t n) { return (n + kPanel - 1) / kPanel; }
 size_t type_bytes(DType type) { return type == DType::f32 ? 4 : 2; }
-size_t aligned(size_t floats) { return (floats + 15) / 16 * 16; }
 
 // B is read where it lies if nothing would reuse a packed copy: one row block, rows of contiguous
 // floats.
@@ -28,10 +28,10 @@ struct Layout {
 };
 
 Layout layout(const GemmArgs& g, int threads) {
-  Layout l{aligned(block_scratch_floats(g.m, g.k, g.c_type)), 0, 0};
+  Layout l{aligned_floats(block_scratch_floats(g.m, g.k, g.c_type)), 0, 0};
   if (g.b_packed != nullptr) return l;
-  l.b_floats =
-      reads_b_in_place(g) ? aligned(panel_width(g.n % kPanel) * g.k) : gemm_packed_b_size(g.k, g.n);
+  l.b_floats = reads_b_in_place(g) ? aligned_floats(panel_width(g.n % kPanel) * g.k)
+                                   : gemm_packed_b_size(g.k, g.n);
   l.b_copies = g.b_batch != 0 && split_by_product(g, threads) ? size_t(threads) : 1;
   return l;
 }

@@ -2,16 +2,18 @@
 
 #include <algorithm>
 
+#include "base/aligned.h"
 #include "kernel/gemm_int8/block.h"
 
 namespace sdx {
 namespace {
 
 size_t panels_of(size_t n) { return (n + kPanel - 1) / kPanel; }
-size_t aligned(size_t elements) { return (elements + 15) / 16 * 16; }
 
 // Scratch: per thread a packed row block of A, then packed B.
-size_t rows_elements(const GemmInt8Args& g) { return aligned(int8_rows_size(g.k, kRowBlock)); }
+size_t rows_elements(const GemmInt8Args& g) {
+  return aligned_floats(int8_rows_size(g.k, kRowBlock));
+}
 // Whole products per thread where there are enough of them.
 bool split_by_product(const GemmInt8Args& g, int threads) { return g.batch >= 2 * size_t(threads); }
 size_t b_copies(const GemmInt8Args& g, int threads) {

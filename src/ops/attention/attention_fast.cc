@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/aligned.h"
 #include "kernel/attention/values.h"
 #include "kernel/elementwise/arrays.h"
 #include "kernel/gemm/block.h"
@@ -19,8 +20,6 @@ constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 constexpr size_t kBlockFloats = 32768;
 constexpr size_t kLeastRows = 12, kMostRows = 96;
 
-size_t aligned(size_t floats) { return (floats + 15) / 16 * 16; }
-
 // The query heads that share a head of keys and values are rows of one product: row r is query
 // r % length of head r / length of the group.
 struct Blocks {
@@ -32,7 +31,7 @@ struct Blocks {
     const size_t most =
         std::clamp(kBlockFloats / (s.total + 1) / kLeastRows * kLeastRows, kLeastRows, kMostRows);
     rows = std::max<size_t>(1, std::min(all, most));
-    ld = aligned(s.total) + 16;  // rows do not lie whole pages apart
+    ld = aligned_floats(s.total) + 16;  // rows do not lie whole pages apart
     alike = !a.causal && a.left < 0 && a.right < 0 && !has_lengths && all > kLeastRows;
   }
   size_t count() const { return (all + rows - 1) / rows; }
@@ -67,19 +66,21 @@ struct Layout {
   size_t joined_keys, joined_values;
   size_t keys, values, queries, scores, results, product;
   Layout(const AttentionSizes& s, const Blocks& b, bool gives_keys, bool gives_values)
-      : joined_keys(
-            s.past == 0 || gives_keys ? 0 : aligned(s.k.batch * s.k.heads * s.total * s.k.size)),
-        joined_values(
-            s.past == 0 || gives_values ? 0 : aligned(s.v.batch * s.v.heads * s.total * s.v.size)),
-        keys(aligned(gemm_packed_b_size(s.q.size, s.total))),
-        values(b.alike ? aligned(gemm_packed_b_size(s.total, s.v.size)) : 0),
-        queries(aligned(b.rows * s.q.size)),
+      : joined_keys(s.past == 0 || gives_keys
+                        ? 0
+                        : aligned_floats(s.k.batch * s.k.heads * s.total * s.k.size)),
+        joined_values(s.past == 0 || gives_values
+                          ? 0
+                          : aligned_floats(s.v.batch * s.v.heads * s.total * s.v.size)),
+        keys(aligned_floats(gemm_packed_b_size(s.q.size, s.total))),
+        values(b.alike ? aligned_floats(gemm_packed_b_size(s.total, s.v.size)) : 0),
+        queries(aligned_floats(b.rows * s.q.size)),
         scores(b.rows * b.ld),
-        results(aligned(b.rows * s.v.size)) {
+        results(aligned_floats(b.rows * s.v.size)) {
     constexpr float kSome = 0;
     const size_t first = gemm_scratch_bytes(scores_of(s, b, &kSome), 1);
     const size_t second = gemm_scratch_bytes(sums_of(s, b, s.total, s.v.size), 1);
-    product = aligned(std::max(first, second) / sizeof(float) + 1);
+    product = aligned_floats(std::max(first, second) / sizeof(float) + 1);
   }
   size_t shared() const { return joined_keys + joined_values; }
   size_t per_thread() const { return keys + values + queries + scores + results + product; }

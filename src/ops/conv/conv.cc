@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/aligned.h"
 #include "base/slab.h"
 #include "kernel/conv/planes/conv_planes.h"
 #include "kernel/epilogue/program.h"
@@ -115,7 +116,7 @@ size_t scratch_packed(const Conv& a, const Call& call) {
 }
 // Weights that only the run knows are packed before each product, behind the kernel's own scratch.
 size_t packed_at(const ConvShape& s, int threads) {
-  return (conv_planes_scratch_bytes(s, threads) + 63) / 64 * 64;
+  return aligned_bytes(conv_planes_scratch_bytes(s, threads));
 }
 size_t scratch(const Conv& a, const Call& call) {
   const ConvShape s = kernel_shape(a, call);

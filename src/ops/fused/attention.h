@@ -27,7 +27,7 @@ struct FusedAttention {
 
 // Where a batch of matrices lies: steps in elements along the batch axes (0 where it broadcasts),
 // from row to row and from column to column.
-struct Place {
+struct MatrixSteps {
   std::array<size_t, kMostBatchAxes> batch{};
   size_t row = 0, column = 0;
 };
@@ -39,7 +39,7 @@ struct Sizes {
   size_t axes;                             // batch axes
   std::array<size_t, kMostAxes> size{};
   size_t repeat;  // so many batches along the last axis read the same K and V
-  Place q, k, v, y;
+  MatrixSteps q, k, v, y;
   // Of each operand, in elements: along the batch axes, then along rows and columns.
   std::array<std::array<size_t, kMostAxes + 2>, Program::kMostInputs> operand{};
 };

@@ -2,9 +2,10 @@
 // values.
 #include <algorithm>
 
-#include "kernel/softmax/softmax.h"
+#include "base/aligned.h"
 #include "kernel/elementwise/halves.h"
 #include "kernel/gemm/gemm.h"
+#include "kernel/softmax/softmax.h"
 #include "ops/fused/attention.h"
 #include "ops/normalization/softmax_row.h"
 
@@ -26,8 +27,6 @@ struct Workspace {
 // A block of scores takes about this much of the second cache.
 constexpr size_t kBlockFloats = 32768;
 constexpr size_t kLeastRows = 12, kMostRows = 96;
-
-size_t aligned(size_t floats) { return (floats + 15) / 16 * 16; }
 
 GemmArgs scores_gemm(const Sizes& s, const Workspace& w, DType type) {
   GemmArgs g;
@@ -59,23 +58,24 @@ Workspace workspace(const FusedAttention& a, const Sizes& s, DType type) {
   const size_t most = std::clamp(kBlockFloats / (s.n + 1) / 12 * 12, kLeastRows, kMostRows);
   const size_t blocks = std::max<size_t>(1, (s.m + most - 1) / most);
   w.rows = std::min(s.m, ((s.m + blocks - 1) / blocks + 11) / 12 * 12);
-  w.ld = aligned(s.n) + 16;  // rows do not lie whole pages apart
+  w.ld = aligned_floats(s.n) + 16;  // rows do not lie whole pages apart
   w.packs_v = s.m > kLeastRows;
   w.packs_k = w.packs_v || a.k_scale;
   GemmArgs first = scores_gemm(s, w, type), second = values_gemm(s, w, type);
   constexpr float kSome = 0;
   if (w.packs_k) {
-    w.k = aligned(gemm_packed_b_size(s.depth, s.n));
+    w.k = aligned_floats(gemm_packed_b_size(s.depth, s.n));
     first.b_packed = &kSome;
   }
   if (w.packs_v) {
-    w.v = aligned(gemm_packed_b_size(s.n, s.width));
+    w.v = aligned_floats(gemm_packed_b_size(s.n, s.width));
     second.b_packed = &kSome;
   }
-  w.gemm = aligned(std::max(gemm_scratch_bytes(first, 1), gemm_scratch_bytes(second, 1)) / 4);
-  w.program =
-      aligned(std::max(a.scores ? a.scores->scratch() : 0, a.weights ? a.weights->scratch() : 0));
-  if (type != DType::f32) w.widened = (a.scores ? a.scores->inputs() : 1) * aligned(s.n);
+  w.gemm =
+      aligned_floats(std::max(gemm_scratch_bytes(first, 1), gemm_scratch_bytes(second, 1)) / 4);
+  w.program = aligned_floats(
+      std::max(a.scores ? a.scores->scratch() : 0, a.weights ? a.weights->scratch() : 0));
+  if (type != DType::f32) w.widened = (a.scores ? a.scores->inputs() : 1) * aligned_floats(s.n);
   return w;
 }
 
@@ -154,7 +154,7 @@ struct Worker {
       const void* data = in(x + 2, at(s, step.data(), batch) + i * step[s.axes]);
       from[x] = static_cast<const float*>(data);
       if (type == DType::f32) continue;
-      float* wide = widened + x * aligned(s.n);
+      float* wide = widened + x * aligned_floats(s.n);
       widening(type, args.isa)(static_cast<const uint16_t*>(data), wide, stride[x] == 0 ? 1 : s.n);
       from[x] = wide;
     }

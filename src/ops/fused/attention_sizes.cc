@@ -34,8 +34,8 @@ struct Meant {
   }
   size_t rows() const { return size[rank - 2]; }
   size_t columns() const { return size[rank - 1]; }
-  Place place(size_t axes) const {
-    Place p;
+  MatrixSteps place(size_t axes) const {
+    MatrixSteps p;
     p.row = step[rank - 2];
     p.column = step[rank - 1];
     for (size_t i = 0; i + 2 < rank; ++i) {
@@ -52,7 +52,7 @@ void rows_from_heads(Sizes& s) {
   s.m = count;
   s.batches /= count;
   s.size[last] /= count;
-  for (Place* place : {&s.q, &s.y}) {
+  for (MatrixSteps* place : {&s.q, &s.y}) {
     place->row = place->batch[last];
     place->batch[last] *= count;
   }

@@ -1,5 +1,6 @@
 // QLinearConvLast: QLinearConv on images whose channels come last, and perhaps the sum of its bytes
 // and others as QuantisedElementwise makes it; made by a rewrite.
+#include "base/aligned.h"
 #include "base/slab.h"
 #include "kernel/conv/int8_channels_last/conv_int8_channels_last.h"
 #include "kernel/quant/sum.h"
@@ -152,7 +153,7 @@ bool fits(const ConvLast&, const Call& call) {
 
 // Scratch memory: the ratios, then what the kernel needs.
 size_t ratio_bytes(const Int8ChannelsLastShape& s) {
-  return (s.out_channels * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment;
+  return aligned_bytes(s.out_channels * sizeof(float));
 }
 size_t scratch(const ConvLast& a, const Call& call) {
   const Int8ChannelsLastShape s = shape_of(a.conv, call);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "base/aligned.h"
 #include "kernel/gemm/gemm.h"
 #include "kernel/lanes.h"
 #include "ops/common.h"
@@ -216,9 +217,9 @@ struct Product {
   size_t batches = 0, rows = 0, cols = 0, sums = 0;  // axes
   size_t count = 1, m = 1, n = 1, k = 1;             // sizes
 
-  size_t a_floats() const { return (count * m * k + 15) / 16 * 16; }
-  size_t b_floats() const { return (count * k * n + 15) / 16 * 16; }
-  size_t y_floats() const { return (count * m * n + 15) / 16 * 16; }
+  size_t a_floats() const { return aligned_floats(count * m * k); }
+  size_t b_floats() const { return aligned_floats(count * k * n); }
+  size_t y_floats() const { return aligned_floats(count * m * n); }
   GemmArgs gemm_args() const {
     GemmArgs g;
     g.m = m;

@@ -55,8 +55,8 @@ Result<std::vector<int64_t>> walk(const std::vector<NodeSource<T>>& nodes, size_
 
 template <class T>
 void Forest<T>::add(const NodeSource<T>& source, uint32_t at) {
-  Node& node = nodes_[at];
-  Rule& rule = rules_[at];
+  Fork& node = nodes_[at];
+  Condition& rule = rules_[at];
   node.feature = uint32_t(source.feature);
   node.split = source.split;
   features_ = std::max(features_, size_t(source.feature) + 1);
@@ -107,7 +107,7 @@ void Forest<T>::add(const NodeSource<T>& source, uint32_t at) {
 
 template <class T>
 bool Forest<T>::goes_first(uint32_t at, T x) const {
-  const Rule& rule = rules_[at];
+  const Condition& rule = rules_[at];
   if (x != x) return rule.nan_first;
   switch (rule.kind) {
     case kAtMost:
@@ -172,7 +172,7 @@ void Forest<T>::votes8(size_t tree, const T* row, size_t step,
       for (size_t i = 0; i < 8; ++i) {
         // A row at its leaf reads node 0 and stays where it is.
         const bool inside = at[i] < leaf_base_;
-        const Node& node = nodes_[inside ? at[i] : 0];
+        const Fork& node = nodes_[inside ? at[i] : 0];
         const uint32_t child = node.child[!(row[i * step + node.feature] <= node.split)];
         at[i] = inside ? child : at[i];
         walking |= inside;

@@ -50,19 +50,19 @@ class Forest {
   enum Kind : uint8_t { kAtMost, kEqual, kMember };
   // x <= split (or x == split, or x among members) goes to child[0], other x to child[1]; NaN
   // where the flag says.
-  struct Node {
+  struct Fork {
     T split;
     uint32_t feature;
     uint32_t child[2];
   };
-  struct Rule {
+  struct Condition {
     Kind kind = kAtMost;
     bool nan_first = false;
     uint32_t members = 0, members_end = 0;
   };
 
   uint32_t next(uint32_t at, const T* row) const {
-    const Node& node = nodes_[at];
+    const Fork& node = nodes_[at];
     const T x = row[node.feature];
     return node.child[plain_ ? !(x <= node.split) : !goes_first(at, x)];
   }
@@ -73,8 +73,8 @@ class Forest {
   }
   void add(const NodeSource<T>& source, uint32_t at);
 
-  std::vector<Node> nodes_;
-  std::vector<Rule> rules_;  // parallel to nodes_
+  std::vector<Fork> nodes_;
+  std::vector<Condition> rules_;  // parallel to nodes_
   std::vector<T> members_;   // sorted within each node
   bool plain_ = true;        // no rule but the default one
   std::vector<uint32_t> roots_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/aligned.h"
 #include "kernel/math/math.h"
 #include "kernel/rows/rows.h"
 #include "kernel/softmax/softmax.h"
@@ -68,15 +69,14 @@ bool fits(const Softmax&, const Call& call) { return call.in[0].type == DType::f
 
 // Rows are copied, a few at a time, to where there is room behind them for a whole vector.
 size_t rows_at_once(size_t n) { return std::clamp<size_t>(4096 / (n + 1), 1, 16); }
-size_t row_floats(size_t n) { return (n + 15) / 16 * 16; }
 size_t scratch(const Softmax& a, const Call& call) {
   const AxisSplit at = split_at(call.in[0].dims(), a.first, a.count);
   if (at.inner != 1 || a.log) return 0;
-  return size_t(call.threads) * rows_at_once(at.size) * row_floats(at.size) * sizeof(float);
+  return size_t(call.threads) * rows_at_once(at.size) * aligned_floats(at.size) * sizeof(float);
 }
 
 void run_rows(const AxisSplit& at, Args& args) {
-  const size_t n = at.size, ld = row_floats(n), most = rows_at_once(n);
+  const size_t n = at.size, ld = aligned_floats(n), most = rows_at_once(n);
   const auto softmax = SDX_PICK(softmax_rows, args.isa);
   args.pool->parallel(at.outer, 1 + 4096 / (n + 1), [&](size_t begin, size_t end, int thread) {
     SoftmaxRows s;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/aligned.h"
 #include "ops/noise.h"
 #include "ops/pool/pool.h"
 #include "ops/widened.h"
@@ -70,7 +71,7 @@ Status reference(const AveragePool& a, Args& args) {
 bool fits(const AveragePool& a, const Call& call) { return plane_fits(a.window, call); }
 
 // Scratch: one count per output, then a staged plane per thread.
-size_t count_floats(const WindowAxes& w) { return (w.out + 15) / 16 * 16; }
+size_t count_floats(const WindowAxes& w) { return aligned_floats(w.out); }
 size_t scratch(const AveragePool& a, const Call& call) {
   const Dims x = call.in[0].dims(), y = call.out[0].dims();
   const WindowAxes w = resolve(a.window, std::span(x).subspan(2), std::span(y).subspan(2), {});

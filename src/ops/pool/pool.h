@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/aligned.h"
 #include "kernel/window/pool_plane.h"
 #include "ops/pool/window.h"
 
@@ -49,7 +50,7 @@ inline PoolShape plane_shape(const Window& window, std::span<const int64_t> x,
   return plane_shape(resolve(window, x.subspan(2), y.subspan(2), {}));
 }
 // Floats that a staged plane takes, in whole cache lines.
-inline size_t staged_floats(const PoolShape& s) { return (s.staged_size() + 15) / 16 * 16; }
+inline size_t staged_floats(const PoolShape& s) { return aligned_floats(s.staged_size()); }
 
 // Whether staging pays and fits: a few million floats per thread at most.
 inline bool plane_fits(const Window& window, const Call& call) {

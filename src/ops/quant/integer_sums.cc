@@ -1,12 +1,11 @@
 #include "ops/quant/integer_sums.h"
 
+#include "base/aligned.h"
 #include "base/slab.h"
 #include "kernel/gemm_int8/gemm_int8.h"
 
 namespace sdx::ops {
 namespace {
-
-size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 // With one matrix on the right, the batch on the left is one tall matrix.
 bool tall(const ProductSizes& p) {
@@ -56,7 +55,7 @@ size_t sums_scratch(const Fact& a, const Fact& b, bool packed, int threads) {
   GemmInt8Args g = gemm_args(*p);
   const int32_t none = 0;
   if (packed) g.b_packed = &none;
-  return aligned(g.m * 4) + aligned(g.n * 4) + gemm_int8_scratch_bytes(g, threads);
+  return aligned_bytes(g.m * 4) + aligned_bytes(g.n * 4) + gemm_int8_scratch_bytes(g, threads);
 }
 
 void integer_sums(const IntegerSums& s, const ProductSizes& p, Pool& pool, Isa isa) {
@@ -67,8 +66,8 @@ void integer_sums(const IntegerSums& s, const ProductSizes& p, Pool& pool, Isa i
   g.b_packed = static_cast<const int32_t*>(s.packed);
   auto* room = static_cast<std::byte*>(s.scratch);
   auto* a_zero = reinterpret_cast<int32_t*>(room);
-  auto* b_zero = reinterpret_cast<int32_t*>(room + aligned(g.m * 4));
-  g.scratch = room + aligned(g.m * 4) + aligned(g.n * 4);
+  auto* b_zero = reinterpret_cast<int32_t*>(room + aligned_bytes(g.m * 4));
+  g.scratch = room + aligned_bytes(g.m * 4) + aligned_bytes(g.n * 4);
   if (s.a_zero.present()) g.a_zero = a_zero;
   if (s.b_zero.present()) g.b_zero = b_zero;
   g.a_zero_step = s.a_zero.count == 1 ? 0 : 1;

@@ -1,4 +1,5 @@
 // QLinearMatMul.
+#include "base/aligned.h"
 #include "kernel/quant/quant.h"
 #include "ops/noise.h"
 #include "ops/quant/integer_sums.h"
@@ -101,7 +102,7 @@ bool fits(const QLinearMatMul&, const Call& call) {
   return !kPacked || can_pack(in[3]);
 }
 
-size_t output_bytes(size_t count) { return (count * 4 + kAlignment - 1) / kAlignment * kAlignment; }
+size_t output_bytes(size_t count) { return aligned_bytes(count * 4); }
 
 template <bool kPacked>
 size_t scratch(const QLinearMatMul&, const Call& call) {

@@ -1,12 +1,11 @@
 #include "ops/quant/quantised_conv.h"
 
+#include "base/aligned.h"
 #include "base/slab.h"
 #include "kernel/conv/int8_planes/conv_int8_planes.h"
 
 namespace sdx::ops {
 namespace {
-
-size_t aligned(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 int32_t int_value(const View& v, size_t i) {
   return v.type == DType::i8 ? int32_t(v.data<int8_t>()[i]) : int32_t(v.data<uint8_t>()[i]);
@@ -44,9 +43,9 @@ ConvShape conv_shape(const QuantisedConv& a, const Fact& x, const Fact& w, const
 struct Layout {
   size_t ratios, kernel, packed, total;
   Layout(const ConvShape& s, bool constant, int threads) {
-    ratios = aligned(s.out_channels * sizeof(int32_t));
-    kernel = ratios + aligned(s.out_channels * sizeof(float));
-    packed = kernel + aligned(conv_int8_planes_scratch_bytes(s, threads));
+    ratios = aligned_bytes(s.out_channels * sizeof(int32_t));
+    kernel = ratios + aligned_bytes(s.out_channels * sizeof(float));
+    packed = kernel + aligned_bytes(conv_int8_planes_scratch_bytes(s, threads));
     total = packed + (constant ? 0 : conv_int8_planes_packed_size(s) * sizeof(int32_t));
   }
 };

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/aligned.h"
 #include "base/slab.h"
 #include "kernel/gemm/gemm.h"
 #include "kernel/rnn/cell.h"
@@ -14,8 +15,6 @@ namespace sdx::ops {
 namespace {
 
 using Kind = Activation::Kind;
-
-size_t aligned(size_t floats) { return (floats + 15) / 16 * 16; }
 
 // GRU without linear_before_reset multiplies h by the first two gates of R and r * h by the third.
 bool in_two_steps(const Recurrent& a) { return a.cell == Cell::gru && !a.linear_before_reset; }
@@ -42,13 +41,13 @@ struct Weights {
     columns = gates * units;
     first_gates = in_two_steps(a) ? 2 : gates;
     w = 0;
-    r = w + aligned(gemm_packed_b_size(input, columns));
-    r_reset = r + aligned(gemm_packed_b_size(hidden, first_gates * units));
-    bias = r_reset + (in_two_steps(a) ? aligned(gemm_packed_b_size(hidden, units)) : 0);
+    r = w + aligned_floats(gemm_packed_b_size(input, columns));
+    r_reset = r + aligned_floats(gemm_packed_b_size(hidden, first_gates * units));
+    bias = r_reset + (in_two_steps(a) ? aligned_floats(gemm_packed_b_size(hidden, units)) : 0);
     w_bias = bias + columns;
     r_bias = w_bias + columns;
     r_finite = r_bias + columns;
-    total = r_finite + aligned(1);
+    total = r_finite + aligned_floats(1);
   }
 };
 
@@ -98,7 +97,7 @@ struct Layout {
 
   Layout(const Recurrent& a, const RecurrentSizes& s, int threads) {
     const size_t units = blocks_of(s.hidden) * kCellUnits, columns = s.gates * units;
-    const size_t state = aligned(s.batch * s.hidden);
+    const size_t state = aligned_floats(s.batch * s.hidden);
     xw = 0;
     hr = xw + s.steps * s.batch * columns;
     h = hr + s.batch * columns;
@@ -111,7 +110,7 @@ struct Layout {
     const float packed = 0;
     const GemmArgs all = product(s.steps * s.batch, columns, s.input, nullptr, &packed, nullptr);
     const GemmArgs step = product(s.batch, columns, s.hidden, nullptr, &packed, nullptr);
-    gemm_step = aligned(gemm_scratch_bytes(step, 1) / sizeof(float));  // per thread
+    gemm_step = aligned_floats(gemm_scratch_bytes(step, 1) / sizeof(float));  // per thread
     bytes = gemm * sizeof(float) +
             std::max(gemm_scratch_bytes(all, threads), size_t(threads) * gemm_step * sizeof(float));
   }

@@ -9,7 +9,7 @@ namespace sdx::ops {
 namespace {
 
 using Mode = Resampling::Mode;
-using Place = Resampling::Place;
+using Coordinates = Resampling::Coordinates;
 using Nearest = Resampling::Nearest;
 
 constexpr Version kResizeHistory[] = {
@@ -47,14 +47,14 @@ constexpr std::pair<std::string_view, Mode> kModes[] = {{"nearest", Mode::neares
                                                         {"linear", Mode::linear},
                                                         {"bilinear", Mode::linear},
                                                         {"cubic", Mode::cubic}};
-constexpr std::pair<std::string_view, Place> kPlaces[] = {
-    {"half_pixel", Place::half_pixel},
-    {"half_pixel_symmetric", Place::half_pixel_symmetric},
-    {"pytorch_half_pixel", Place::pytorch_half_pixel},
-    {"align_corners", Place::align_corners},
-    {"asymmetric", Place::asymmetric},
-    {"tf_half_pixel_for_nn", Place::half_pixel_for_nn},
-    {"tf_crop_and_resize", Place::crop}};
+constexpr std::pair<std::string_view, Coordinates> kCoordinates[] = {
+    {"half_pixel", Coordinates::half_pixel},
+    {"half_pixel_symmetric", Coordinates::half_pixel_symmetric},
+    {"pytorch_half_pixel", Coordinates::pytorch_half_pixel},
+    {"align_corners", Coordinates::align_corners},
+    {"asymmetric", Coordinates::asymmetric},
+    {"tf_half_pixel_for_nn", Coordinates::half_pixel_for_nn},
+    {"tf_crop_and_resize", Coordinates::crop}};
 constexpr std::pair<std::string_view, Nearest> kNearest[] = {
     {"round_prefer_floor", Nearest::prefer_floor},
     {"round_prefer_ceil", Nearest::prefer_ceil},
@@ -76,7 +76,7 @@ Result<Resize> read_resize(const Node& node, const Facts& in) {
   SDX_TRY(check_type(a, "Resize", in[0].type));
   a.scales_input = node.opset < 11 ? 1 : 2;
   if (node.opset < 11) {
-    a.how.place = Place::asymmetric;
+    a.how.coordinates = Coordinates::asymmetric;
     a.how.nearest = Nearest::simple;
     return a;
   }
@@ -93,7 +93,7 @@ Result<Resize> read_resize(const Node& node, const Facts& in) {
                 *scales ? "both" : "none");
   }
   const std::string& place = node.s("coordinate_transformation_mode");
-  SDX_ASSIGN(a.how.place, pick("coordinate_transformation_mode", place, kPlaces));
+  SDX_ASSIGN(a.how.coordinates, pick("coordinate_transformation_mode", place, kCoordinates));
   SDX_ASSIGN(a.how.nearest, pick("nearest_mode", node.s("nearest_mode"), kNearest));
   a.how.cubic_a = node.f("cubic_coeff_a");
   a.how.exclude_outside = node.i("exclude_outside") != 0;
@@ -111,7 +111,7 @@ Result<Resize> read_upsample(const Node& node, const Facts& in) {
   Resize a;
   SDX_ASSIGN(a.how.mode, pick("mode", node.s("mode"), kModes));
   SDX_TRY(check_type(a, "Upsample", in[0].type));
-  a.how.place = Place::asymmetric;
+  a.how.coordinates = Coordinates::asymmetric;
   a.how.nearest = Nearest::floor;
   if (node.opset >= 9) {
     a.scales_input = 1;
@@ -167,7 +167,7 @@ Result<Facts> infer(const Resize& a, const Facts& in) {
     } else if (w.scales && !w.by_sizes && !cut_out_later) {
       float scale = (*w.scales)[i];
       if (!(scale > 0)) return fail("SDX-T0241", "the scale of axis {} is {}", axes[i], scale);
-      if (a.how.place == Place::crop && w.roi.size() == 2 * axes.size()) {
+      if (a.how.coordinates == Coordinates::crop && w.roi.size() == 2 * axes.size()) {
         scale *= float(w.roi[axes.size() + i] - w.roi[i]);
       }
       dim = scaled(before, scale);

@@ -8,27 +8,27 @@
 namespace sdx {
 namespace {
 
-using Place = Resampling::Place;
+using Coordinates = Resampling::Coordinates;
 using Nearest = Resampling::Nearest;
 
 double original(const Resampling& how, const AxisSize& size, double x) {
   const double in = double(size.in), wide = size.scale * in;
-  switch (how.place) {
-    case Place::half_pixel:
+  switch (how.coordinates) {
+    case Coordinates::half_pixel:
       return (x + 0.5) / size.scale - 0.5;
-    case Place::half_pixel_symmetric: {
+    case Coordinates::half_pixel_symmetric: {
       const double offset = in / 2 * (1 - double(size.out) / wide);
       return offset + (x + 0.5) / size.scale - 0.5;
     }
-    case Place::half_pixel_for_nn:
+    case Coordinates::half_pixel_for_nn:
       return (x + 0.5) / size.scale;
-    case Place::pytorch_half_pixel:
+    case Coordinates::pytorch_half_pixel:
       return size.out > 1 ? (x + 0.5) / size.scale - 0.5 : 0;
-    case Place::align_corners:
+    case Coordinates::align_corners:
       return wide == 1 || size.out == 1 ? 0 : x * (in - 1) / (wide - 1);
-    case Place::asymmetric:
+    case Coordinates::asymmetric:
       return x / size.scale;
-    case Place::crop:
+    case Coordinates::crop:
       if (size.out == 1) return 0.5 * (size.start + size.end) * (in - 1);
       return size.start * (in - 1) +
              x * (size.end - size.start) * (in - 1) / (double(size.out) - 1);
@@ -72,7 +72,7 @@ bool AxisTaps::identity() const {
 AxisTaps axis_taps(const Resampling& how, const AxisSize& size) {
   AxisTaps result;
   const bool by_index = how.mode == Resampling::Mode::nearest;
-  const bool full = how.place != Place::crop || (size.start == 0 && size.end == 1);
+  const bool full = how.coordinates != Coordinates::crop || (size.start == 0 && size.end == 1);
   if (size.in == size.out && size.scale == 1 && full) {
     result.index.resize(size_t(size.out));
     std::iota(result.index.begin(), result.index.end(), 0);
@@ -89,7 +89,7 @@ AxisTaps axis_taps(const Resampling& how, const AxisSize& size) {
   std::vector<double> weights(result.taps);
   for (int64_t at = 0; at < size.out; ++at) {
     const double x = original(how, size, double(at));
-    const bool out = how.place == Place::crop && (x < 0 || x > double(size.in - 1));
+    const bool out = how.coordinates == Coordinates::crop && (x < 0 || x > double(size.in - 1));
     if (out && result.outside.empty()) result.outside.assign(size_t(size.out), false);
     if (out) result.outside[size_t(at)] = true;
     if (by_index) {

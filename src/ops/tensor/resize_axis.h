@@ -13,7 +13,7 @@ namespace sdx {
 
 struct Resampling {
   enum class Mode { nearest, linear, cubic } mode = Mode::nearest;
-  enum class Place {
+  enum class Coordinates {
     half_pixel,
     half_pixel_symmetric,
     half_pixel_for_nn,  // tf_half_pixel_for_nn
@@ -21,7 +21,7 @@ struct Resampling {
     align_corners,
     asymmetric,
     crop,  // tf_crop_and_resize
-  } place = Place::half_pixel;
+  } coordinates = Coordinates::half_pixel;
   // `simple` is Resize-10: down when enlarging, up when reducing.
   enum class Nearest {
     prefer_floor,

@@ -9,7 +9,7 @@ namespace sdx::ops {
 namespace {
 
 using Mode = Resampling::Mode;
-using Place = Resampling::Place;
+using Coordinates = Resampling::Coordinates;
 
 // The taps of all axes, and those of an image's rows and columns with weights as float.
 struct Image {
@@ -23,7 +23,8 @@ struct Image {
 
 bool plannable(const Resize& a, const Call& call) {
   const Wanted w = wanted(a, call.in);
-  if (a.how.place == Place::crop || (w.by_sizes ? !w.sizes || !constant_dims(*w.sizes) : !w.scales))
+  if (a.how.coordinates == Coordinates::crop ||
+      (w.by_sizes ? !w.sizes || !constant_dims(*w.sizes) : !w.scales))
     return false;
   return resize_plan(a, call.in[0].dims(), call.out[0].dims(), w).ok();
 }

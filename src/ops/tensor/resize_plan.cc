@@ -85,7 +85,7 @@ Result<ResizePlan> resize_plan(const Resize& a, std::span<const int64_t> x,
       if (w.roi.size() == 2 * axes.size()) {
         size.start = w.roi[i];
         size.end = w.roi[axes.size() + i];
-      } else if (a.how.place == Resampling::Place::crop) {
+      } else if (a.how.coordinates == Resampling::Coordinates::crop) {
         return fail("SDX-T0241", "roi has {} elements for {} axes", w.roi.size(), axes.size());
       }
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/aligned.h"
 #include "kernel/conv/blocked/work.h"
 #include "kernel/conv/depthwise/tiles.h"
 #include "kernel/conv/planes/work.h"
@@ -62,7 +63,7 @@ void pad_plane(const ConvShape& s, const Padded& p, const float* x, float* out) 
 }
 
 size_t tap_floats(const ConvShape& s) {
-  return (conv_taps(s) * sizeof(size_t) / sizeof(float) + 15) / 16 * 16;
+  return aligned_floats(conv_taps(s) * sizeof(size_t) / sizeof(float));
 }
 
 void run_depthwise(const BlockedConvArgs& g, Pool& pool, Isa isa) {

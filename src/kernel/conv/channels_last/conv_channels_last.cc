@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/aligned.h"
 #include "kernel/conv/depthwise/tiles.h"
 #include "kernel/conv/reference.h"
 #include "kernel/gemm/block.h"
@@ -14,7 +15,6 @@ namespace {
 constexpr size_t kBlock = 16;  // channels that the order of the reduction keeps together
 
 bool is_depthwise(const ConvShape& s) { return s.groups > 1; }
-size_t aligned(size_t floats) { return (floats + 15) / 16 * 16; }
 
 // Every output reads the pixel at its own place: images are left operands of products as they are.
 bool is_pointwise(const ConvShape& s) {
@@ -43,7 +43,7 @@ struct Cut {
   size_t rows, blocks;  // outputs to a block
   size_t ld;            // floats from one output's gathered inputs to the next's
   size_t gemm;          // floats that the product wants
-  size_t floats() const { return aligned(rows * ld) + gemm; }
+  size_t floats() const { return aligned_floats(rows * ld) + gemm; }
 };
 
 Cut cut_of(const ConvShape& s, int threads) {
@@ -59,7 +59,7 @@ Cut cut_of(const ConvShape& s, int threads) {
   cut.rows = ((outputs + blocks - 1) / blocks + kRowBlock - 1) / kRowBlock * kRowBlock;
   cut.blocks = (outputs + cut.rows - 1) / cut.rows;
   cut.ld = gathers ? depth + 16 : 0;  // rows do not lie whole pages apart
-  cut.gemm = aligned(gemm_scratch_bytes(product(s), 1) / sizeof(float));
+  cut.gemm = aligned_floats(gemm_scratch_bytes(product(s), 1) / sizeof(float));
   return cut;
 }
 
@@ -147,7 +147,7 @@ void run_dense(const ChannelsLastConvArgs& g, Pool& pool, Isa isa) {
     Later later{g.epilogue, 0};
     block.a = inputs;
     block.lda = cut.ld;
-    block.scratch = inputs + aligned(cut.rows * cut.ld);
+    block.scratch = inputs + aligned_floats(cut.rows * cut.ld);
     if (g.epilogue.fn != nullptr) block.epilogue = {&Later::run, &later};
     for (size_t i = begin; i < end; ++i) {
       later.row = i * cut.rows;

@@ -4,10 +4,11 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/aligned.h"
+
 namespace sdx {
 namespace {
 
-size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 size_t panels_of(const Int8ChannelsLastShape& s) {
   return (s.out_channels + kChannelsLastPanel - 1) / kChannelsLastPanel;
 }
@@ -36,7 +37,7 @@ bool is_staged(const Int8ChannelsLastShape& s) {
   return false;
 }
 size_t staged_bytes(const Int8ChannelsLastShape& s) {
-  return is_staged(s) ? aligned(reach(s, 0) * reach(s, 1) * s.channels + 3) : 0;
+  return is_staged(s) ? aligned_bytes(reach(s, 0) * reach(s, 1) * s.channels + 3) : 0;
 }
 
 void stage_row(const Int8ChannelsLastArgs& c, const uint8_t* image, size_t row, uint8_t* out) {
@@ -121,7 +122,7 @@ void conv_int8_channels_last_pack(const Int8ChannelsLastShape& s, const void* w,
 
 size_t conv_int8_channels_last_scratch_bytes(const Int8ChannelsLastShape& s) {
   const size_t channels = panels_of(s) * kChannelsLastPanel;
-  return aligned(channels * (sizeof(int32_t) + sizeof(float))) + staged_bytes(s);
+  return aligned_bytes(channels * (sizeof(int32_t) + sizeof(float))) + staged_bytes(s);
 }
 
 void conv_int8_channels_last(const Int8ChannelsLastArgs& c, Pool& pool, Isa isa) {
@@ -129,8 +130,8 @@ void conv_int8_channels_last(const Int8ChannelsLastArgs& c, Pool& pool, Isa isa)
   const size_t panels = panels_of(s), channels = panels * kChannelsLastPanel;
   auto* add = static_cast<int32_t*>(c.scratch);
   auto* ratio = reinterpret_cast<float*>(add + channels);
-  uint8_t* staged =
-      static_cast<uint8_t*>(c.scratch) + aligned(channels * (sizeof(int32_t) + sizeof(float)));
+  uint8_t* staged = static_cast<uint8_t*>(c.scratch) +
+                    aligned_bytes(channels * (sizeof(int32_t) + sizeof(float)));
   const auto* sums = static_cast<const int32_t*>(c.weights);
   for (size_t o = 0; o < channels; ++o) {
     const bool real = o < s.out_channels;

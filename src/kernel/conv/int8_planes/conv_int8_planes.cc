@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/aligned.h"
 #include "kernel/conv/planes/work.h"
 #include "kernel/gemm/block.h"
 #include "kernel/gemm_int8/block.h"
@@ -22,7 +23,6 @@ SDX_DECLARE_ISAS(void conv_int8_planes_stage(const ConvShape&, const Staged&, co
 namespace {
 
 bool is_depthwise(const ConvShape& s) { return s.in_channels == s.groups; }
-size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // Panels of patches that are made before the rows of weights pass over them: about half a megabyte.
 size_t panels_at_once(const ConvShape& s) {
@@ -39,11 +39,12 @@ struct Layout {
 
 Layout layout(const ConvShape& s, const Staged& staged) {
   if (is_depthwise(s)) {
-    const size_t plane = aligned(staged.plane + kSlack);
-    return {plane, plane + aligned(conv_positions(s) * sizeof(int32_t))};
+    const size_t plane = aligned_bytes(staged.plane + kSlack);
+    return {plane, plane + aligned_bytes(conv_positions(s) * sizeof(int32_t))};
   }
-  return {staged.copied ? aligned(s.in_channels * staged.plane + kSlack) : 0,
-          aligned(panels_at_once(s) * int8_panel_size(conv_depth(s), kPanel) * sizeof(int32_t))};
+  return {
+      staged.copied ? aligned_bytes(s.in_channels * staged.plane + kSlack) : 0,
+      aligned_bytes(panels_at_once(s) * int8_panel_size(conv_depth(s), kPanel) * sizeof(int32_t))};
 }
 
 // Where outputs and inputs are the same positions, the input is its own staged form.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/aligned.h"
 #include "kernel/conv/planes/work.h"
 #include "kernel/conv/reference.h"
 #include "kernel/gemm/block.h"
@@ -10,7 +11,6 @@
 namespace sdx {
 namespace {
 
-size_t aligned(size_t floats) { return (floats + 15) / 16 * 16; }
 bool is_depthwise(const ConvShape& s) { return s.in_channels == s.groups; }
 
 // Scratch: staged planes of all channels, then each thread's own; if depthwise, the taps' offsets,
@@ -21,9 +21,9 @@ struct Layout {
 
 Layout layout(const ConvShape& s, const Staged& staged) {
   if (is_depthwise(s)) {
-    return {aligned(2 * conv_taps(s)), aligned(staged.plane + kSlack)};
+    return {aligned_floats(2 * conv_taps(s)), aligned_floats(staged.plane + kSlack)};
   }
-  const size_t planes = staged.copied ? aligned(s.in_channels * staged.plane + kSlack) : 0;
+  const size_t planes = staged.copied ? aligned_floats(s.in_channels * staged.plane + kSlack) : 0;
   return {planes, kPanelFloats + 2 * kDepth};
 }
 
