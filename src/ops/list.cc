@@ -3,9 +3,9 @@
 #include <map>
 
 #include "ops/added.h"
+#include "ops/attention/rotate_halves.h"
+#include "ops/conv/blocked.h"
 #include "ops/conv/conv_last.h"
-#include "ops/fused/blocked.h"
-#include "ops/fused/rotate_halves.h"
 
 namespace sdx {
 

@@ -12,7 +12,7 @@
 #include <numeric>
 
 #include "kernel/conv/blocked/conv_blocked.h"
-#include "ops/fused/blocked.h"
+#include "ops/conv/blocked.h"
 #include "ops/list.h"
 #include "rewrite/rewrite.h"
 

@@ -7,8 +7,8 @@
 // It is worth it where the wire between them is too large for the second-level cache.
 #include <algorithm>
 
-#include "ops/fused/blocked.h"
-#include "ops/fused/elementwise.h"
+#include "ops/conv/blocked.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/list.h"
 #include "rewrite/rules.h"
 

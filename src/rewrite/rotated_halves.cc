@@ -5,7 +5,7 @@
 //
 // The halves are of the last axis, cut by Slice or Split; factors and terms may stand in either
 // order, c is a constant scalar.
-#include "ops/fused/rotate_halves.h"
+#include "ops/attention/rotate_halves.h"
 #include "ops/list.h"
 #include "ops/tensor/concat.h"
 #include "ops/tensor/split.h"

@@ -1,6 +1,6 @@
 // RotateHalves: rotary position embedding as exporters write it, with cosines and sines of whole
 // rows; made by a rewrite from the separate operations.
-#include "ops/fused/rotate_halves.h"
+#include "ops/attention/rotate_halves.h"
 
 #include <algorithm>
 

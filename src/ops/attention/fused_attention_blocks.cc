@@ -6,7 +6,7 @@
 #include "kernel/elementwise/halves.h"
 #include "kernel/gemm/gemm.h"
 #include "kernel/softmax/softmax.h"
-#include "ops/fused/attention.h"
+#include "ops/attention/fused_attention.h"
 #include "ops/normalization/softmax_row.h"
 
 namespace sdx::ops::attention_parts {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "ops/fused/attention.h"
+#include "ops/attention/fused_attention.h"
 
 namespace sdx::ops::attention_parts {
 namespace {

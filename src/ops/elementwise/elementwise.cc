@@ -1,6 +1,6 @@
 // Elementwise: a program of element-wise operations on broadcast inputs, made by the rewrite that
 // fuses chains.
-#include "ops/fused/elementwise.h"
+#include "ops/elementwise/elementwise.h"
 
 #include <algorithm>
 

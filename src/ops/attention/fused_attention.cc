@@ -1,7 +1,7 @@
 // FusedAttention: softmax(program(Q * K)) * V by blocks of rows, made by a rewrite from the
 // separate operations: the scores never leave the cache. Q, K, V and the result may lie in memory
 // with their axes in another order, as the products around it write and read them.
-#include "ops/fused/attention.h"
+#include "ops/attention/fused_attention.h"
 
 #include <fmt/ranges.h>
 
