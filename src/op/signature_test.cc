@@ -11,7 +11,7 @@ namespace {
 
 constexpr Version kHistory[] = {
     {1,
-     "(x: T, bias?: T, rest...: T) -> (y: T) {axis: int = 1, mode!: string, old: float} T in f32 "
+     "(x: T, bias?: T, rest...0: T) -> (y: T) {axis: int = 1, mode!: string, old: float} T in f32 "
      "f64"},
     {7, "{axis: int = -1, -old} T += bf16"},
     {13, "(x: T) T -= f64"},
@@ -71,12 +71,12 @@ TEST(Conform, binds_a_type_variable_once) {
   const Signature first = versions()[0];
   const Fact f = Fact::tensor(DType::f32, {}), d = Fact::tensor(DType::f64, {}),
              i = Fact::tensor(DType::i64, {});
-  EXPECT_TRUE(conforms(first, {f, f}, 2, 1));
+  EXPECT_TRUE(conforms(first, {f, f, f}, 3, 1));
   EXPECT_TRUE(conforms(first, {f, Fact{}, f}, 3, 1));
-  EXPECT_FALSE(conforms(first, {f, d}, 2, 1));
-  EXPECT_FALSE(conforms(first, {i}, 1, 1));
+  EXPECT_FALSE(conforms(first, {f, d, f}, 3, 1));
+  EXPECT_FALSE(conforms(first, {i, i, i}, 3, 1));
   EXPECT_FALSE(conforms(first, {}, 0, 1));
-  EXPECT_FALSE(conforms(first, {f}, 1, 2));
+  EXPECT_FALSE(conforms(first, {f, f, f}, 3, 2));
   EXPECT_EQ(output_type(first, {d}, 0), "tensor(double)");
 }
 

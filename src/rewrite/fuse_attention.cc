@@ -7,8 +7,8 @@
 // and heads of k and v that are repeated: Reshape(Expand(Unsqueeze(x))).
 #include <algorithm>
 
-#include "ops/fused/attention.h"
-#include "ops/fused/elementwise.h"
+#include "ops/attention/fused_attention.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/list.h"
 #include "ops/normalization/softmax.h"
 #include "ops/tensor/transpose.h"

@@ -6,7 +6,7 @@
 // every operation, as the separate operators did when they stored their results.
 #include <algorithm>
 
-#include "ops/fused/elementwise.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/list.h"
 #include "rewrite/rules.h"
 

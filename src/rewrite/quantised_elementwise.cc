@@ -9,7 +9,7 @@
 //   QuantizeLinear(MaxPool(DequantizeLinear(x)))   ->   MaxPool(x)        same scale and zero point
 #include <cmath>
 
-#include "ops/fused/elementwise.h"
+#include "ops/elementwise/elementwise.h"
 #include "ops/list.h"
 #include "rewrite/quantised.h"
 #include "rewrite/rules.h"

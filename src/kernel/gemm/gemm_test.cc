@@ -227,7 +227,7 @@ TEST(Gemm, calls_the_epilogue_once_per_final_element) {
             }
           },
           &context};
-      run(g, 3);
+      run(g, 3, isa);
       for (float& x : plain) x += x;
       EXPECT_TRUE(same_bits(plain, doubled));
     }

@@ -269,7 +269,7 @@ void end_panel(const Int8Block& g, size_t row, size_t rows, size_t col, const in
       const __m512i whole = _mm512_sub_epi32(_mm512_loadu_si512(sum + r * kPanel + j), zeros);
       if (g.y != nullptr) {
         const F32 v = finished(g.affine, _mm512_cvtepi32_ps(whole), row + r, col + j, some);
-        _mm512_mask_storeu_ps(g.y + at + j, some, v);
+        _mm512_mask_storeu_ps(g.y + at + j, some, v.v);
       } else {
         _mm512_mask_storeu_epi32(g.c + at + j, some, whole);
       }
@@ -382,7 +382,7 @@ void rows_tile(const RowsTile& t) {
     unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
       const F32 q = finished(f, _mm512_cvtepi32_ps(acc[r.value][v.value]), r.value, v.value * 16,
                              some[v.value]);
-      _mm512_mask_storeu_ps(t.y + r.value * t.ldc + v.value * 16, some[v.value], q);
+      _mm512_mask_storeu_ps(t.y + r.value * t.ldc + v.value * 16, some[v.value], q.v);
     });
   });
 }

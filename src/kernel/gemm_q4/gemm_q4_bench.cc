@@ -1,7 +1,7 @@
 // Rates of products with 4-bit weights on one thread: one row, as in decoding, and many.
 #include <vector>
 
-#include "base/slab.h"
+#include "base/tensor.h"
 #include "kernel/gemm_q4/gemm_q4.h"
 #include "kernel/peak_bench.h"
 

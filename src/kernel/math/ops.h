@@ -1,5 +1,5 @@
 // The element-wise operations of single precision, by name: what the element-wise engine, its array
-// kernels (kernel/tile) and the scalar references speak of.
+// kernels (kernel/elementwise) and the scalar references speak of.
 //
 // Every NaN result is the canonical quiet NaN. relu(x) = x > 0 ? x : (x is NaN ? NaN : +0). min and
 // max are NaN if either operand is, and take -0 to be less than +0. round goes to the nearest

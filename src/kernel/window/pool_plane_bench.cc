@@ -1,7 +1,7 @@
 // Outputs per second of pooling a plane of 112 x 112.
 #include <vector>
 
-#include "base/slab.h"
+#include "base/tensor.h"
 #include "kernel/level_bench.h"
 #include "kernel/window/pool_plane.h"
 

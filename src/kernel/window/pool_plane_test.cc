@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "base/slab.h"
+#include "base/tensor.h"
 #include "kernel/isa_testing.h"
 #include "kernel/math/ops.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/slab.h"
 #include "kernel/epilogue/program.h"
+#include "ops/conv/blocked.h"
 #include "ops/conv/conv.h"
-#include "ops/fused/blocked.h"
 #include "ops/noise.h"
 
 namespace sdx::ops {

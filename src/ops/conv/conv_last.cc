@@ -177,7 +177,7 @@ Status run(const ConvLast& a, Args& args) {
 }
 
 constexpr Kernel<ConvLast> kKernels[] = {
-    {.name = "conv_pixels",
+    {.name = "conv_channels_last",
      .fits = fits,
      .run = run,
      .scratch = scratch,

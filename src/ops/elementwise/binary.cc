@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernel/elementwise/halves.h"
+
 namespace sdx::ops {
 
 Result<size_t> read_legacy_broadcast(const Node& node, const Facts& in) {
@@ -146,7 +148,7 @@ void binary_tiles(BinaryOp code, size_t trail, Args& args) {
 // Runs shorter than a register are better off in the plain loop.
 bool binary_tiles_fit(size_t trail, const Call& call) {
   const DType type = call.out[0].type;
-  if (!is_tile_type(type) || call.in[0].type != type || call.in[1].type != type) return false;
+  if (!is_array_type(type) || call.in[0].type != type || call.in[1].type != type) return false;
   const Dims out = call.out[0].dims(), first = call.in[0].dims(), second = call.in[1].dims();
   return Broadcast<2>(out, {first, second}, {0, trail}).run() >= 8;
 }

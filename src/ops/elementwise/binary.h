@@ -168,7 +168,7 @@ inline constexpr auto kBinaryKernels = [] {
 template <class M>
 std::optional<Pointwise> binary_pointwise(const Binary& a, const Facts& in) {
   if constexpr (has_code<M>) {
-    if (a.trail == 0 && is_tile_type(in[0].type) && in[0].type == in[1].type) {
+    if (a.trail == 0 && is_array_type(in[0].type) && in[0].type == in[1].type) {
       return Pointwise{Pointwise::Kind::binary, int(code_of<M>(a))};
     }
   }

@@ -73,7 +73,7 @@ Status tiles(const Clip& a, Args& args) {
 }
 
 constexpr Kernel<Clip> kKernels[] = {
-    {"tiles", [](const Clip&, const Call& call) { return is_tile_type(call.in[0].type); }, tiles},
+    {"tiles", [](const Clip&, const Call& call) { return is_array_type(call.in[0].type); }, tiles},
     {"threads", [](const Clip&, const Call&) { return true; },
      [](const Clip& a, Args& args) {
        return over_types(a, args, [&](auto&& body) {
@@ -84,7 +84,7 @@ constexpr Kernel<Clip> kKernels[] = {
 
 // An instruction if the bounds are known now.
 std::optional<Pointwise> pointwise(const Clip& a, const Facts& in) {
-  if (!is_tile_type(in[0].type)) return std::nullopt;
+  if (!is_array_type(in[0].type)) return std::nullopt;
   std::array<View, 3> views{View{}};
   for (size_t i = 1; i < in.size(); ++i) {
     if (!in[i].present()) continue;

@@ -52,8 +52,8 @@ bool visit_elements(DType type, F&& f) {
   return false;
 }
 
-// What kernel/tile works on: float, and 16-bit floats widened kChunk at a time.
-inline bool is_tile_type(DType type) {
+// What kernel/elementwise works on: float, and 16-bit floats widened kChunk at a time.
+inline bool is_array_type(DType type) {
   return type == DType::f32 || type == DType::f16 || type == DType::bf16;
 }
 inline constexpr size_t kChunk = 1024;

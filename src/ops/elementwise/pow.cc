@@ -38,7 +38,7 @@ T power(T base, const View& y, size_t i) {
     return to_integer<T>(math::pow(double(base), get_f64(y.type, y.raw, i)));
   } else {
     const double exponent = get_f64(y.type, y.raw, i);
-    if (!std::is_same_v<T, double> && is_tile_type(y.type)) {
+    if (!std::is_same_v<T, double> && is_array_type(y.type)) {
       return store<T>(math::pow(float(base), float(exponent)));
     }
     const double result = math::pow(double(load(base)), exponent);

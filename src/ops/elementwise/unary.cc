@@ -1,6 +1,7 @@
 // Abs, Neg, Sign, Sqrt, Reciprocal, the roundings, Exp, Log and Erf.
 #include "ops/elementwise/unary.h"
 
+#include "kernel/elementwise/halves.h"
 #include "kernel/math/math.h"
 #include "ops/list.h"
 

@@ -99,7 +99,7 @@ inline constexpr auto kUnaryKernels = [] {
   if constexpr (has_unary_code<M>) {
     return std::array{
         Kernel<Unary>{"tiles",
-                      [](const Unary&, const Call& call) { return is_tile_type(call.in[0].type); },
+                      [](const Unary&, const Call& call) { return is_array_type(call.in[0].type); },
                       [](const Unary& a, Args& args) {
                         unary_tiles(unary_code_of<M>(a), a.p, a.q, args);
                         return ok();
@@ -113,7 +113,7 @@ inline constexpr auto kUnaryKernels = [] {
 template <class M>
 std::optional<Pointwise> unary_pointwise(const Unary& a, const Facts& in) {
   if constexpr (has_unary_code<M>) {
-    if (is_tile_type(in[0].type)) {
+    if (is_array_type(in[0].type)) {
       return Pointwise{Pointwise::Kind::unary, int(unary_code_of<M>(a)), a.p, a.q};
     }
   }

@@ -166,7 +166,7 @@ constexpr Kernel<Variadic> kKernels[] = {
 
 template <class M>
 std::optional<Pointwise> pointwise(const Variadic&, const Facts& in) {
-  if (M::kMean || in.size() != 2 || !is_tile_type(in[0].type)) return std::nullopt;
+  if (M::kMean || in.size() != 2 || !is_array_type(in[0].type)) return std::nullopt;
   return Pointwise{Pointwise::Kind::binary, int(M::kCode)};
 }
 

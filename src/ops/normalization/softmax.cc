@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/aligned.h"
+#include "kernel/elementwise/halves.h"
 #include "kernel/math/math.h"
 #include "kernel/rows/rows.h"
 #include "kernel/softmax/softmax.h"

@@ -151,7 +151,7 @@ Result<Facts> infer(const Resize& a, const Facts& in) {
   const bool proportional = w.sizes && a.aspect != Resize::Aspect::stretch;
   const bool known = in[0].is_concrete() && w.sizes && constant_dims(*w.sizes);
   // What is cut out decides the size; it may be known only when it comes.
-  const bool cut_out_later = a.how.place == Place::crop && a.roi_input != 0 &&
+  const bool cut_out_later = a.how.coordinates == Coordinates::crop && a.roi_input != 0 &&
                              a.roi_input < in.size() && in[a.roi_input].present() && w.roi.empty();
   for (size_t i = 0; i < axes.size(); ++i) {
     Dim& dim = (*out[0].shape)[size_t(axes[i])];

@@ -102,14 +102,16 @@ TEST(ConvBlocked, planes_go_to_blocks_and_back) {
   for (const size_t channels : {1, 16, 35}) {
     for (const size_t pixels : {1, 15, 49}) {
       const auto planes = random_floats(2 * channels * pixels, 1, true);
-      EXPECT_TRUE(same_bits(
-          planes, from_blocks(to_blocks(planes, 2, channels, pixels), 2, channels, pixels)));
+      for (const Isa isa : available_isas()) {
+        const auto blocks = to_blocks(planes, 2, channels, pixels, isa);
+        EXPECT_TRUE(same_bits(planes, from_blocks(blocks, 2, channels, pixels, isa)));
+      }
     }
   }
 }
 
 TEST(ConvBlocked, lanes_behind_the_last_channel_are_zeros) {
-  const auto blocks = to_blocks({1, 2, 3, 4}, 1, 2, 2);
+  const auto blocks = to_blocks({1, 2, 3, 4}, 1, 2, 2, native_isa());
   EXPECT_EQ(blocks[0], 1);
   EXPECT_EQ(blocks[1], 3);
   EXPECT_EQ(blocks[2], 0);
