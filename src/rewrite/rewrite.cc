@@ -1,5 +1,8 @@
 #include "rewrite/rewrite.h"
 
+#include <algorithm>
+
+#include "ops/composed/composition.h"
 #include "rewrite/rules.h"
 
 namespace sdx::rewrite {
@@ -84,9 +87,22 @@ Result<Graph> apply_rules(const Graph& graph, std::span<const Rule> rules, std::
   return made;
 }
 
+namespace {
+
+// The graph without operators that are compositions; most models have none.
+Result<Graph> simplified(Graph graph) {
+  const bool any = std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& node) {
+    return node.kind == Node::Kind::op && is_composed(node.op());
+  });
+  if (!any) return graph;
+  return apply_rules(graph, composed_rules(), "composed_rules");
+}
+
+}  // namespace
+
 Result<Graph> optimize(const Graph& graph) {
-  SDX_ASSIGN(const Graph ordered,
-             apply_rules(graph.without_dead(), ordering_rules(), "ordering_rules"));
+  SDX_ASSIGN(const Graph simple, simplified(graph.without_dead()));
+  SDX_ASSIGN(const Graph ordered, apply_rules(simple, ordering_rules(), "ordering_rules"));
   SDX_ASSIGN(const Graph images, apply_rules(ordered, image_rules(), "image_rules"));
   SDX_ASSIGN(const Graph programs, apply_rules(images, rules(), "rules"));
   SDX_ASSIGN(const Graph fused, apply_rules(programs, rules_on_programs(), "rules_on_programs"));

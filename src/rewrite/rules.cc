@@ -2,6 +2,11 @@
 
 namespace sdx::rewrite {
 
+std::span<const Rule> composed_rules() {
+  static const Rule kRules[] = {composed};
+  return kRules;
+}
+
 std::span<const Rule> ordering_rules() {
   static const Rule kRules[] = {spelled_square, spelled_gelu, turned_axes};
   return kRules;

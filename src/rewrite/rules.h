@@ -5,6 +5,11 @@
 
 namespace sdx::rewrite {
 
+// Before all others: operators that are compositions give way to their nodes.
+extern const Rule composed;
+
+std::span<const Rule> composed_rules();
+
 // A first pass puts next to each other what belongs together.
 extern const Rule spelled_square;
 extern const Rule spelled_gelu;
