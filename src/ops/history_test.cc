@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "ops/list.h"
 
@@ -140,8 +141,11 @@ TEST(History, equals_the_schemas_in_every_version) {
     for (const std::string& text : wrong) ADD_FAILURE() << name << "-" << since << ": " << text;
     equal += wrong.empty();
   }
+  // Versions that old models have and ONNX's list has not: experiments, or onnxruntime's own.
+  const std::set<std::string_view> older = {"LayerNormalization", "ThresholdedRelu"};
   for (const auto& [op, count] : versions) {
-    EXPECT_EQ(op->signatures().size(), count) << op->name << " has versions that ONNX has not";
+    EXPECT_EQ(op->signatures().size(), count + (older.contains(op->name) ? 1 : 0))
+        << op->name << " has versions that ONNX has not";
   }
   fmt::print("{} of {} versions equal\n", equal, all);
 }

@@ -67,7 +67,8 @@ constexpr Version kMishHistory[] = {
     {22, "T += bf16"},
 };
 constexpr Version kThresholdedReluHistory[] = {
-    {10, "(X: T) -> (Y: T) {alpha: float = 1} T in floats"},
+    {1, "(X: T) -> (Y: T) {alpha: float = 1} T in floats experimental"},
+    {10, ""},
     {22, "T += bf16"},
 };
 constexpr Version kShrinkHistory[] = {

@@ -13,11 +13,13 @@
 namespace sdx::ops {
 namespace {
 
+// onnxruntime had the operator in ai.onnx long before ONNX 17 did, and models carry it.
 constexpr Version kHistory[] = {
-    {17,
+    {1,
      "(X: T, Scale: T, B?: T) -> (Y: T, Mean?: U, InvStdDev?: U) {axis: int = -1, epsilon: float = "
      "1e-05, stash_type: int "
      "= 1} T in floats bf16 U in bf16 f32"},
+    {17, ""},
 };
 constexpr Version kRmsHistory[] = {
     {23,
