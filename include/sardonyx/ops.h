@@ -1707,6 +1707,23 @@ Wire sigmoid(const Wire& x, Place place = Place::here());
 // T: bf16 f64 f32 f16 i16 i32 i64 i8 u16 u32 u64 u8
 Wire sign(const Wire& input, Place place = Place::here());
 
+// SimplifiedLayerNormalization 1: Rows divided by the root of their mean square, then times scale.
+// (X: T, scale: V) -> (Y: V, inv_std_var?: U)
+// T: bf16 f64 f32 f16
+// U: f64 f32
+// V: bf16 f64 f32 f16
+struct SimplifiedLayerNormalizationOptions {
+  int64_t axis = -1;
+  float epsilon = 1e-05F;
+  Given<int64_t> stash_type = 1;
+};
+struct SimplifiedLayerNormalizationOutputs {
+  Wire y, inv_std_var;
+};
+SimplifiedLayerNormalizationOutputs simplified_layer_normalization(
+    const Wire& x, const Wire& scale, const SimplifiedLayerNormalizationOptions& options = {},
+    Place place = Place::here());
+
 // Sin 22: The sine of radians.
 // (input: T) -> (output: T)
 // T: bf16 f64 f32 f16

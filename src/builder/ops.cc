@@ -1047,6 +1047,18 @@ Wire shrink(const Wire& input, const ShrinkOptions& options, Place place) {
 }
 Wire sigmoid(const Wire& x, Place place) { return Making("", "Sigmoid").in(x).one(place); }
 Wire sign(const Wire& input, Place place) { return Making("", "Sign").in(input).one(place); }
+SimplifiedLayerNormalizationOutputs simplified_layer_normalization(
+    const Wire& x, const Wire& scale, const SimplifiedLayerNormalizationOptions& options,
+    Place place) {
+  const Wires wires = Making("", "SimplifiedLayerNormalization")
+                          .in(x)
+                          .in(scale)
+                          .set("axis", options.axis)
+                          .set("epsilon", options.epsilon)
+                          .set("stash_type", options.stash_type)
+                          .outputs(2, place);
+  return {wires[0], wires[1]};
+}
 Wire sin(const Wire& input, Place place) { return Making("", "Sin").in(input).one(place); }
 Wire sinh(const Wire& input, Place place) { return Making("", "Sinh").in(input).one(place); }
 Wire size(const Wire& data, Place place) { return Making("", "Size").in(data).one(place); }

@@ -97,8 +97,14 @@ void Checker::imports(const std::vector<model::OpsetId>& list, const Place& plac
         [&](const model::Function& function) { return canonical(function.domain) == domain; });
     const bool added = added_domain(domain) > 0 || model::has_added_functions(domain);
     if (known == nullptr && !local && !added && domain != "sardonyx") {
-      report(rule::opset_unknown, place,
-             "operator set {} is not known here; nodes that use it are refused", quoted(domain));
+      Diagnostic& d = report(rule::opset_unknown, place,
+                             "operator set {} is not known here; nodes that use it are refused",
+                             quoted(domain));
+      if (domain == "ai.onnx.contrib") {
+        d.help =
+            "it is onnxruntime-extensions': tokenisers and other work on text, pictures and sound, "
+            "in a library of its own; do that work before the model";
+      }
     }
   }
 }

@@ -19,8 +19,12 @@ struct KnownDomain {
   std::string_view domain;
   int64_t newest;
 };
-inline constexpr KnownDomain kKnownDomains[] = {
-    {"", 28}, {"ai.onnx.ml", 5}, {"ai.onnx.preview", 1}, {"ai.onnx.preview.training", 1}};
+inline constexpr KnownDomain kKnownDomains[] = {{"", 28},
+                                                {"ai.onnx.ml", 5},
+                                                {"ai.onnx.preview", 1},
+                                                {"ai.onnx.preview.training", 1},
+                                                {"com.microsoft", 1},
+                                                {"com.microsoft.nchwc", 1}};
 const KnownDomain* known_domain(std::string_view domain);
 
 // What a node calls.

@@ -305,8 +305,11 @@ std::vector<const Op*> published() {
   std::erase_if(list, [](const Op* op) { return op->domain == "sardonyx"; });  // made by rewrites
   return list;
 }
-INSTANTIATE_TEST_SUITE_P(Every, BadInput, testing::ValuesIn(published()),
-                         [](const auto& param) { return std::string(param.param->name); });
+INSTANTIATE_TEST_SUITE_P(Every, BadInput, testing::ValuesIn(published()), [](const auto& param) {
+  std::string name(param.param->domain);
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name + (name.empty() ? "" : "_") + std::string(param.param->name);
+});
 
 }  // namespace
 }  // namespace sdx
