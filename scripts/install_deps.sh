@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are missing; silent when there are none.
 #   scripts/install_deps.sh            what building the library and the program takes
-#   scripts/install_deps.sh PART...    and also what these parts take: test, package, site, fuzz, checks
+#   scripts/install_deps.sh PART...    and also what these parts take: test, package, site, fuzz, checks,
+#                                      proofs
 set -euo pipefail
 packages=(
   g++ cmake ninja-build ccache make pkg-config git
@@ -16,9 +17,10 @@ for part in "$@"; do
     package) packages+=(dpkg-dev debhelper dh-python lintian debootstrap python3-dev pybind11-dev) ;;
     site) packages+=(mkdocs) ;;
     fuzz) packages+=(clang libclang-rt-dev) ;;
+    proofs) packages+=(coq libcoq-stdlib ocaml-nox ocaml-findlib libzarith-ocaml-dev libyojson-ocaml-dev) ;;
     checks) packages+=(clang clang-tidy libclang-rt-dev) ;;
     *)
-      echo "install_deps.sh: no part \"$part\": test, package, site, fuzz or checks" >&2
+      echo "install_deps.sh: no part \"$part\": test, package, site, fuzz, checks or proofs" >&2
       exit 2 ;;
   esac
 done
