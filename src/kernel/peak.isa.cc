@@ -17,8 +17,7 @@ double run_multiply_adds(size_t steps, float* keep) {
     });
   }
   F32 sum = F32(0.0f);
-  unroll<kChains>([&](auto c)
-                      __attribute__((always_inline)) { sum = sum + chain[c.value]; });
+  unroll<kChains>([&](auto c) __attribute__((always_inline)) { sum = sum + chain[c.value]; });
   sum.store(keep);
   return double(steps) * kChains * kLanes;
 }

@@ -1,8 +1,7 @@
 // Multiply-adds per second of the weighted sum of values for one query.
-#include "kernel/attention/values.h"
-
 #include <vector>
 
+#include "kernel/attention/values.h"
 #include "kernel/level_bench.h"
 
 namespace sdx {

@@ -1,6 +1,6 @@
-#include "kernel/simd/unroll.h"
 #include "kernel/gemm_q4/block.h"
 #include "kernel/simd/f32x16.h"
+#include "kernel/simd/unroll.h"
 
 namespace sdx::SDX_ISA {
 namespace {

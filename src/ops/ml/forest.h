@@ -75,8 +75,8 @@ class Forest {
 
   std::vector<Fork> nodes_;
   std::vector<Condition> rules_;  // parallel to nodes_
-  std::vector<T> members_;   // sorted within each node
-  bool plain_ = true;        // no rule but the default one
+  std::vector<T> members_;        // sorted within each node
+  bool plain_ = true;             // no rule but the default one
   std::vector<uint32_t> roots_;
   uint32_t leaf_base_ = 0;  // leaf i is child leaf_base_ + i
   std::vector<uint32_t> leaf_start_;
