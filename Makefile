@@ -2,7 +2,7 @@
 BUILD ?= build
 JOBS  ?= $(shell nproc)
 
-.PHONY: all configure configure-test demo test checks bench deb check-deb site ops format check-format fuzz out-of-memory tidy clean
+.PHONY: all configure configure-test demo test checks bench serve deb check-deb site ops format check-format fuzz out-of-memory tidy clean
 
 all: configure-test
 	cmake --build $(BUILD) -j $(JOBS)
@@ -38,6 +38,12 @@ demo: configure
 bench: configure
 	cmake --build $(BUILD) -j $(JOBS) --target sardonyx_cli
 	bench/compare.py --build $(BUILD) $(ARGS)
+
+# The program with its server (docs/serving.md).
+serve: configure
+	@scripts/install_deps.sh serve
+	cmake --preset release -B $(BUILD) >/dev/null
+	cmake --build $(BUILD) -j $(JOBS) --target sardonyx_cli
 
 # The Debian packages, in build-deb/packages, and their judgement by lintian.
 deb:

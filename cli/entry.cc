@@ -1,3 +1,13 @@
 #include "program.h"
+#ifdef SDX_SERVE
+#include "serving.h"
+#endif
 
-int main(int argc, char** argv) { return sdx::cli::program(argc, argv); }
+int main(int argc, char** argv) {
+#ifdef SDX_SERVE
+  constexpr sdx::cli::MakeCommand kServing[] = {sdx::cli::serve_command, sdx::cli::verify_command};
+  return sdx::cli::program(argc, argv, kServing);
+#else
+  return sdx::cli::program(argc, argv);
+#endif
+}

@@ -52,17 +52,18 @@ int report(const Error& error, int code) {
   return code;
 }
 
-int program(int argc, char** argv) {
+int program(int argc, char** argv, std::span<const MakeCommand> more) {
   CLI::App parser(
       "One model, one answer: an ONNX engine whose results have the same bits everywhere.",
       "sardonyx");
   parser.require_subcommand(1);
   const CommandLine app(parser);
-  const Command commands[] = {info_command(app),    check_command(app),   fix_command(app),
-                              show_command(app),    run_command(app),     test_command(app),
-                              bench_command(app),   profile_command(app), compare_command(app),
-                              convert_command(app), ops_command(app),     completion_command(app),
-                              manual_command(app)};
+  std::vector<Command> commands = {
+      info_command(app),    check_command(app),   fix_command(app),   show_command(app),
+      run_command(app),     test_command(app),    bench_command(app), profile_command(app),
+      compare_command(app), convert_command(app), ops_command(app),   completion_command(app),
+      manual_command(app)};
+  for (const MakeCommand make : more) commands.push_back(make(app));
   try {
     parser.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

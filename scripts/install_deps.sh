@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that are missing; silent when there are none.
 #   scripts/install_deps.sh            what building the library and the program takes
-#   scripts/install_deps.sh PART...    and also what these parts take: test, package, site, fuzz, checks,
-#                                      proofs
+#   scripts/install_deps.sh PART...    and also what these parts take: test, package, site, fuzz, checks, proofs,
+#                                      serve
 set -euo pipefail
 packages=(
   g++ cmake ninja-build ccache make pkg-config git
@@ -14,13 +14,18 @@ for part in "$@"; do
     test)
       packages+=(libgtest-dev libbenchmark-dev libmpfr-dev libgmp-dev libonnx-testdata clang-format xz-utils
                  pybind11-dev python3-dev python3-numpy python3-onnx python3-jsonschema) ;;
-    package) packages+=(dpkg-dev debhelper dh-python lintian debootstrap python3-dev pybind11-dev) ;;
+    package)
+      packages+=(dpkg-dev debhelper dh-python lintian debootstrap python3-dev pybind11-dev libnghttp2-dev libssl-dev
+                 libsimdjson-dev) ;;
     site) packages+=(mkdocs) ;;
     fuzz) packages+=(clang libclang-rt-dev) ;;
     proofs) packages+=(coq libcoq-stdlib ocaml-nox ocaml-findlib libzarith-ocaml-dev libyojson-ocaml-dev) ;;
+    serve)  # the server, and the clients of its tests
+      packages+=(libnghttp2-dev libssl-dev libsimdjson-dev curl openssl nghttp2-client wrk protobuf-compiler python3-grpcio
+                 python3-protobuf nodejs npm chromium) ;;
     checks) packages+=(clang clang-tidy libclang-rt-dev) ;;
     *)
-      echo "install_deps.sh: no part \"$part\": test, package, site, fuzz, checks or proofs" >&2
+      echo "install_deps.sh: no part \"$part\": test, package, site, fuzz, checks, proofs or serve" >&2
       exit 2 ;;
   esac
 done

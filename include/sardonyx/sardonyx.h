@@ -312,6 +312,14 @@ class Session {
   std::unique_ptr<State> state_;
 };
 
+// Whether a model works row by row: each row of its outputs depends on the same row of its inputs
+// and on nothing else, so that several calls' rows may go through one run.
+struct RowWise {
+  bool proved = false;
+  std::string reason;               // if not, the node that looks at other rows, and how
+  std::vector<std::string> inputs;  // those with rows; the others are the same for all of them
+};
+
 class Model {
  public:
   // An .onnx file, or its text (.txt, .onnxtxt), with the external data files beside it.
@@ -332,6 +340,8 @@ class Model {
   std::vector<Error> check() const;
   const std::vector<Port>& inputs() const;
   const std::vector<Port>& outputs() const;
+  // By an analysis of the typed graph; nothing is run.
+  RowWise row_wise() const;
 
   Session compile(const Options& options = {}) const { return try_compile(options).value(); }
   Expected<Session> try_compile(const Options& options = {}) const;

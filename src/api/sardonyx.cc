@@ -9,6 +9,7 @@
 #include "api/floating.h"
 #include "api/guard.h"
 #include "model/text.h"
+#include "rowwise/rowwise.h"
 
 namespace sardonyx {
 
@@ -362,6 +363,24 @@ std::vector<Error> Model::check() const {
 
 const std::vector<Port>& Model::inputs() const { return state_->inputs; }
 const std::vector<Port>& Model::outputs() const { return state_->outputs; }
+
+RowWise Model::row_wise() const {
+  const DefaultFloating floating;
+  RowWise answer;
+  const std::optional<Error> failed = guarded("analysing the model", [&]() -> std::optional<Error> {
+    const auto graph = sdx::type(state_->model);
+    if (!graph) return Bridge::error(graph.error());
+    const sdx::rowwise::RowWise found = sdx::rowwise::analyse(*graph);
+    answer.proved = found.proved;
+    answer.reason = found.reason;
+    for (size_t i = 0; i < found.inputs.size(); ++i) {
+      if (found.inputs[i]) answer.inputs.push_back(graph->node(graph->inputs()[i].node).use.name);
+    }
+    return std::nullopt;
+  });
+  if (failed) answer = {false, failed->message(), {}};
+  return answer;
+}
 
 // The engine's session for a model.
 static Expected<Session> compiled_from(const std::shared_ptr<const sdx::model::Model>& model,

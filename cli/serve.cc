@@ -1,0 +1,91 @@
+// sardonyx serve and verify: the doors to the server's room.
+#include <serve/record.h>
+#include <serve/server.h>
+
+#include <cstdio>
+
+#include "serving.h"
+
+namespace sdx::cli {
+namespace {
+
+using sardonyx::serve::ServerSettings;
+
+// What is not given is left to the file of settings.
+struct Flags {
+  std::string models, config, host, pack_cache, certificate, key, authority, record, otlp;
+  int port = -1, threads = -1, reactors = -1, workers = -1;
+  bool model_control = false;
+};
+
+void set(std::string& to, const std::string& given) {
+  if (!given.empty()) to = given;
+}
+
+int complain(const sardonyx::serve::Failure& failure) {
+  std::fprintf(stderr, "error: %s\n", failure.message.c_str());
+  return kUnreadable;
+}
+
+int run(const Flags& flags) {
+  ServerSettings settings;
+  if (!flags.config.empty()) {
+    if (const auto failure = settings.read_file(flags.config)) return complain(*failure);
+  }
+  settings.models = flags.models;
+  set(settings.host, flags.host);
+  set(settings.pack_cache, flags.pack_cache);
+  set(settings.tls.certificate, flags.certificate);
+  set(settings.tls.key, flags.key);
+  set(settings.tls.client_authority, flags.authority);
+  set(settings.record, flags.record);
+  set(settings.otlp, flags.otlp);
+  if (flags.port >= 0) settings.port = flags.port;
+  if (flags.threads >= 0) settings.defaults.threads = flags.threads;
+  if (flags.reactors >= 0) settings.reactors = static_cast<size_t>(flags.reactors);
+  if (flags.workers >= 0) settings.workers = static_cast<size_t>(flags.workers);
+  if (flags.model_control) settings.model_control = true;
+  return sardonyx::serve::serve(settings);
+}
+
+}  // namespace
+
+Command serve_command(CommandLine program) {
+  const CommandLine app = program.command("serve", "answer inferences over HTTP and gRPC");
+  auto flags = std::make_shared<Flags>();
+  app.option("--models", flags->models, "the folder of models").required().existing_folder();
+  app.option("--config", flags->config, "a file of settings; flags go before it").existing_file();
+  app.option("--host", flags->host, "the address to listen on (127.0.0.1); 0.0.0.0: all");
+  app.option("--port", flags->port, "of REST and gRPC (8000); 0: any that is free").not_negative();
+  app.option("--reactors", flags->reactors, "threads that read and write; 0: one per CPU")
+      .not_negative();
+  app.option("--workers", flags->workers, "requests that run at a time; 0: one per CPU")
+      .not_negative();
+  app.option("--threads", flags->threads, "threads of one run; 0: all").not_negative();
+  app.flag("--model-control", flags->model_control, "models may be loaded and unloaded by calls");
+  app.option("--pack-cache", flags->pack_cache,
+             "where packed weights are kept (beside the models); off: nowhere")
+      .called("DIR|beside|off");
+  app.option("--tls-cert", flags->certificate, "a certificate (PEM): serve over TLS");
+  app.option("--tls-key", flags->key, "its key (PEM)");
+  app.option("--tls-client-ca", flags->authority,
+             "clients must show a certificate that this one signed");
+  app.option("--record", flags->record, "a folder for requests that ask to be recorded");
+  app.option("--otlp", flags->otlp, "a collector of spans: http://HOST:4318/v1/traces");
+  return {app, [flags] { return run(*flags); }};
+}
+
+Command verify_command(CommandLine program) {
+  const CommandLine app =
+      program.command("verify", "run a recorded request again and compare its answer");
+  auto file = std::make_shared<std::string>(), model = std::make_shared<std::string>();
+  app.option("file", *file, "what `serve --record` wrote").required();
+  app.option("--model", *model, "the model's file, if it lies elsewhere now");
+  return {app, [file, model] {
+            const auto same = sardonyx::serve::verify_record(*file, *model);
+            if (!same) return complain(same.failure());
+            return *same ? kOk : kWrong;
+          }};
+}
+
+}  // namespace sdx::cli

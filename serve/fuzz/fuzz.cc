@@ -1,0 +1,98 @@
+// The server's own parsers, for libFuzzer: the first byte chooses one, the rest is its input.
+//   serve_fuzz CORPUS -max_total_time=60
+#include <cstdlib>
+#include <cstring>
+
+#include "serve/http/http1_parser.h"
+#include "serve/http/zip.h"
+#include "serve/oip/framing.h"
+#include "serve/oip/json.h"
+#include "serve/oip/proto.h"
+
+namespace sardonyx::serve {
+namespace {
+
+void must(bool holds) {
+  if (!holds) std::abort();
+}
+
+// The same request, whole and cut at a place that the input chooses.
+void http1(std::string_view bytes) {
+  HttpLimits limits;
+  limits.body_bytes = 1 << 20;
+  const size_t cut = bytes.empty() ? 0 : static_cast<unsigned char>(bytes.front()) % bytes.size();
+  Http1Parser whole(limits), parts(limits);
+  const size_t taken = whole.feed(bytes);
+  size_t taken_by_parts = parts.feed(bytes.substr(0, cut));
+  if (taken_by_parts == cut) taken_by_parts += parts.feed(bytes.substr(cut));
+  must(whole.done() == parts.done());
+  if (!whole.done()) return;
+  must(taken == taken_by_parts);
+  const Request a = whole.take(), b = parts.take();
+  must(a.method == b.method && a.path == b.path && a.body.view() == b.body.view() &&
+       a.headers.size() == b.headers.size());
+}
+
+void json(std::string_view bytes) {
+  Body body;
+  body.append(bytes);
+  body.pad();
+  const size_t json_bytes =
+      bytes.size() -
+      (bytes.empty() ? 0 : static_cast<unsigned char>(bytes.back()) % bytes.size() / 2);
+  const auto request = read_infer_json(body, json_bytes);
+  if (!request) return;
+  // What was read is written and read again: the same bits.
+  for (const InputTensor& input : request->inputs) {
+    const Type type = input.tensor.type();
+    if (type != Type::f32 && type != Type::f64 && type != Type::i64) continue;
+    std::string text = "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"" +
+                       std::string(datatype_of(type)) +
+                       "\",\"shape\":" + text_of(input.tensor.dims()) + ",\"data\":";
+    append_json_elements(text, input.tensor);
+    text += "}]}";
+    Body again;
+    again.append(text);
+    again.pad();
+    const auto same = read_infer_json(again, text.size());
+    must(static_cast<bool>(same));
+    must(input.tensor.bytes() == 0 || std::memcmp(same->inputs[0].tensor.data(),
+                                                  input.tensor.data(), input.tensor.bytes()) == 0);
+  }
+}
+
+void frames(std::string_view bytes) {
+  while (true) {
+    auto message = next_message(bytes, 1 << 20);
+    if (!message || !*message) return;
+    (void)static_cast<bool>(read_infer_proto(**message));
+    (void)static_cast<bool>(read_fields(**message));
+  }
+}
+
+}  // namespace
+}  // namespace sardonyx::serve
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace sardonyx::serve;
+  if (size == 0) return 0;
+  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  switch (data[0] % 5) {
+    case 0:
+      http1(bytes);
+      break;
+    case 1:
+      json(bytes);
+      break;
+    case 2:
+      (void)static_cast<bool>(read_infer_proto(bytes));
+      break;
+    case 3:
+      frames(bytes);
+      break;
+    default:
+      (void)static_cast<bool>(unzipped(bytes, 1 << 20));
+      break;
+  }
+  return 0;
+}

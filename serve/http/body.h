@@ -1,0 +1,73 @@
+// A body's memory: one block, grown as bytes arrive, whose element `aligned_at` lies on a cache
+// line so that a tensor which starts there is read in place; 64 bytes behind the end belong to it,
+// as simdjson wants.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace sardonyx::serve {
+
+class Body {
+ public:
+  static constexpr size_t kLine = 64, kPadding = 64;
+
+  Body() = default;
+  explicit Body(size_t aligned_at) : shift_((kLine - aligned_at % kLine) % kLine) {}
+  Body(Body&& other) noexcept { swap(other); }
+  Body& operator=(Body&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Body() { std::free(block_); }
+
+  char* data() { return block_ == nullptr ? nullptr : block_ + shift_; }
+  const char* data() const { return block_ == nullptr ? nullptr : block_ + shift_; }
+  size_t size() const { return size_; }
+  size_t capacity() const { return capacity_; }
+  std::string_view view() const { return {data(), size_}; }
+
+  void reserve(size_t capacity) {
+    if (capacity <= capacity_ && block_ != nullptr) return;
+    const size_t bytes = (shift_ + capacity + kPadding + kLine - 1) / kLine * kLine;
+    auto* block = static_cast<char*>(std::aligned_alloc(kLine, bytes));
+    if (block == nullptr) throw std::bad_alloc();
+    if (size_ > 0) std::memcpy(block + shift_, data(), size_);
+    std::free(block_);
+    block_ = block;
+    capacity_ = capacity;
+  }
+  void append(std::string_view bytes) {
+    if (size_ + bytes.size() > capacity_ || block_ == nullptr) {
+      reserve(size_ + bytes.size() > 2 * capacity_ ? size_ + bytes.size() : 2 * capacity_);
+    }
+    if (!bytes.empty()) std::memcpy(data() + size_, bytes.data(), bytes.size());
+    size_ += bytes.size();
+  }
+  // Memory behind the end that is reserved, and the bytes that were written to it.
+  std::span<char> room() { return {data() + size_, capacity_ - size_}; }
+  void wrote(size_t bytes) { size_ += bytes; }
+  // What lies behind the end is zero, for parsers that read past it.
+  void pad() {
+    reserve(size_);
+    std::memset(data() + size_, 0, kPadding);
+  }
+
+ private:
+  void swap(Body& other) {
+    std::swap(block_, other.block_);
+    std::swap(shift_, other.shift_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+  }
+  char* block_ = nullptr;
+  size_t shift_ = 0, size_ = 0, capacity_ = 0;
+};
+
+}  // namespace sardonyx::serve

@@ -1,0 +1,232 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "serve/http/http1_parser.h"
+#include "serve/http/zip.h"
+#include "serve/oip/framing.h"
+#include "serve/oip/half.h"
+#include "serve/oip/json.h"
+#include "serve/oip/proto.h"
+#include "serve/span.h"
+
+namespace sardonyx::serve {
+namespace {
+
+Outcome<InferRequest> read(std::string_view json, Body& body) {
+  body.append(json);
+  body.pad();
+  return read_infer_json(body, json.size());
+}
+
+TEST(Http1, a_request_may_be_cut_at_every_byte) {
+  const std::string text =
+      "\r\nPOST /v2/models/a%20b/infer?x=1 HTTP/1.1\r\nHost: h\r\nX-Thing:  some value \r\n"
+      "Transfer-Encoding: chunked\r\n\r\n5;x\r\nhello\r\n6\r\n world\r\n0\r\nT: 1\r\n\r\nGET";
+  const HttpLimits limits;
+  for (size_t cut = 0; cut <= text.size() - 3; ++cut) {
+    Http1Parser parser(limits);
+    const std::string_view all = text;
+    size_t taken = parser.feed(all.substr(0, cut));
+    taken += parser.feed(all.substr(taken));
+    ASSERT_TRUE(parser.done()) << cut << parser.reason();
+    EXPECT_EQ(taken, text.size() - 3);
+    const Request request = parser.take();
+    EXPECT_EQ(request.method, "POST");
+    EXPECT_EQ(request.path, "/v2/models/a%20b/infer");
+    EXPECT_EQ(request.query, "x=1");
+    EXPECT_EQ(request.header("x-thing"), "some value");
+    EXPECT_EQ(request.body.view(), "hello world");
+  }
+}
+
+TEST(Http1, a_short_head_survives_being_taken) {
+  const HttpLimits limits;
+  Http1Parser parser(limits);
+  parser.feed("GET / HTTP/1.0\r\n\r\n");
+  ASSERT_TRUE(parser.done());
+  EXPECT_FALSE(parser.keep_alive());
+  const Request request = parser.take();
+  EXPECT_EQ(request.path, "/");
+}
+
+TEST(Http1, a_tensor_behind_its_header_is_aligned) {
+  const HttpLimits limits;
+  Http1Parser parser(limits);
+  const std::string body(37, 'j'), tensor(100, 't');
+  parser.feed(
+      "POST / HTTP/1.1\r\nHost: h\r\nInference-Header-Content-Length: 37\r\nContent-Length: "
+      "137\r\n\r\n" +
+      body + tensor);
+  ASSERT_TRUE(parser.done());
+  const Request request = parser.take();
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(request.body.data() + 37) % 64, 0u);
+}
+
+TEST(Http1, noise_is_refused_or_waited_for) {
+  const HttpLimits limits;
+  std::mt19937 random(1);
+  const std::string words[] = {"GET ",
+                               "/",
+                               " HTTP/1.1",
+                               "\r\n",
+                               "\n",
+                               "Host: a",
+                               "Content-Length: 3",
+                               "Transfer-Encoding: chunked",
+                               ":",
+                               "\r\n\r\n",
+                               "3\r\nabc\r\n",
+                               "0\r\n\r\n",
+                               std::string(1, '\0')};
+  for (int i = 0; i < 20000; ++i) {
+    Http1Parser parser(limits);
+    for (int j = 0; j < 12 && parser.state() != Http1Parser::State::bad; ++j) {
+      parser.feed(words[random() % std::size(words)]);
+      if (parser.done()) parser.take();
+    }
+  }
+}
+
+TEST(Half, every_encoding_comes_back) {
+  for (uint32_t bits = 0; bits < 65536; ++bits) {
+    const auto half = static_cast<uint16_t>(bits);
+    const bool nan = (half & 0x7c00) == 0x7c00 && (half & 0x3ff) != 0;
+    if (!nan) EXPECT_EQ(half_of(float_of_half(half)), half);
+    const bool bnan = (half & 0x7f80) == 0x7f80 && (half & 0x7f) != 0;
+    if (!bnan) EXPECT_EQ(bfloat_of(float_of_bfloat(half)), half);
+  }
+  EXPECT_EQ(half_of(65520), 0x7c00);  // rounds up to infinity
+  EXPECT_EQ(half_of(65519.99), 0x7bff);
+  EXPECT_EQ(half_of(std::ldexp(1.0, -25)), 0);  // ties to even
+  EXPECT_EQ(half_of(std::ldexp(1.5, -25)), 1);
+}
+
+TEST(Json, floats_come_back_bit_for_bit) {
+  std::mt19937 random(3);
+  Tensor tensor(Type::f32, {1, 2000});
+  for (float& value : tensor.values<float>()) {
+    const auto bits = static_cast<uint32_t>(random());
+    std::memcpy(&value, &bits, 4);
+    if (std::isnan(value)) value = NAN;
+  }
+  std::string text = R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1,2000],"data":)";
+  append_json_elements(text, tensor);
+  text += "}]}";
+  Body body;
+  const auto request = read(text, body);
+  ASSERT_TRUE(request) << request.failure().message;
+  EXPECT_EQ(0, std::memcmp(request->inputs[0].tensor.data(), tensor.data(), tensor.bytes()));
+}
+
+TEST(Json, a_number_is_rounded_once) {
+  // Halfway between two floats but for a digit that a double does not see.
+  Body body;
+  const auto request = read(
+      R"({"inputs":[{"name":"x","datatype":"FP32","shape":[2],"data":[1.00000005960464477539062500000001,1.000000059604644775390625]}]})",
+      body);
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->inputs[0].tensor.values<float>()[0], std::nextafter(1.0F, 2.0F));
+  EXPECT_EQ(request->inputs[0].tensor.values<float>()[1], 1.0F);
+}
+
+TEST(Json, what_is_no_number_is_refused) {
+  for (const char* data : {"[inf]", "[nan]", "[-inf]", "[1,]", "[\"nan\"]", "[null]", "[{}]",
+                           "[1 2]", "[0x1]", "[+1]", "[--1]", "[1e]", "1", "[[[1]]]"}) {
+    Body body;
+    EXPECT_FALSE(
+        read(std::string(R"({"inputs":[{"name":"x","datatype":"FP32","shape":[1],"data":)") + data +
+                 "}]}",
+             body))
+        << data;
+  }
+}
+
+TEST(Json, strings_of_any_bytes_become_json) {
+  std::string text;
+  append_json_string(text, std::string("a\"\\\n\x01\xff\xc3\xa4\xed\xa0\x80", 11));
+  EXPECT_EQ(text,
+            "\"a\\\"\\\\\\u000a\\u0001\xef\xbf\xbd\xc3\xa4\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
+}
+
+TEST(Proto, numbers_out_of_a_types_range_are_refused) {
+  ProtoWriter contents, input, request;
+  contents.tag(4, 0);
+  contents.varint(256);
+  input.text(1, "x");
+  input.text(2, "UINT8");
+  input.sizes(3, {1});
+  input.message(5, contents);
+  request.text(1, "m");
+  request.message(5, input);
+  const auto read = read_infer_proto(request.bytes);
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.failure().message.find("range"), std::string::npos);
+}
+
+TEST(Proto, every_cut_and_every_changed_byte_is_a_request_or_an_error) {
+  ProtoWriter input, parameter, value, request;
+  input.text(1, "x");
+  input.text(2, "FP32");
+  input.sizes(3, {2, 2});
+  value.number(2, 7);
+  parameter.text(1, "priority");
+  parameter.message(2, value);
+  request.text(1, "m");
+  request.message(4, parameter);
+  request.message(5, input);
+  request.text(7, std::string(16, 'a'));
+  ASSERT_TRUE(read_infer_proto(request.bytes));
+  EXPECT_EQ(read_infer_proto(request.bytes)->priority, 7);
+  for (size_t i = 0; i < request.bytes.size(); ++i) {
+    (void)static_cast<bool>(read_infer_proto(std::string_view(request.bytes).substr(0, i)));
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string changed = request.bytes;
+      changed[i] = static_cast<char>(changed[i] ^ 1 << bit);
+      (void)static_cast<bool>(read_infer_proto(changed));
+    }
+  }
+}
+
+TEST(Grpc, timeouts_and_frames_are_read) {
+  EXPECT_EQ(read_grpc_timeout("20m"), std::chrono::milliseconds(20));
+  EXPECT_EQ(read_grpc_timeout("1S"), std::chrono::seconds(1));
+  EXPECT_EQ(read_grpc_timeout("x"), std::nullopt);
+  EXPECT_EQ(read_grpc_timeout("-1S"), std::nullopt);
+  std::string_view bytes(
+      "\0\0\0\0\x03"
+      "abcd",
+      9);
+  const auto message = next_message(bytes, 100);
+  ASSERT_TRUE(message);
+  EXPECT_EQ(*message, "abc");
+  EXPECT_EQ(bytes, "d");
+  std::string_view large("\0\xff\xff\xff\xff", 5);
+  EXPECT_FALSE(next_message(large, 100));
+}
+
+TEST(Zip, a_small_body_does_not_become_a_huge_one) {
+  const std::string zeros(1 << 20, '\0');
+  const std::string small = zipped(zeros);
+  ASSERT_LT(small.size(), size_t{10'000});
+  EXPECT_EQ(unzipped(small, 1 << 20)->size(), zeros.size());
+  EXPECT_EQ(unzipped(small, 1000).failure().kind, Kind::too_large);
+  for (size_t cut = 0; cut < small.size(); cut += 7)
+    EXPECT_FALSE(unzipped(std::string_view(small).substr(0, cut), 1 << 20));
+}
+
+TEST(Trace, parents_are_read_as_w3c_writes_them) {
+  const auto parent = read_trace_parent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+  ASSERT_TRUE(parent);
+  EXPECT_TRUE(parent->sampled);
+  EXPECT_EQ(parent->parent, "b7ad6b7169203331");
+  EXPECT_FALSE(read_trace_parent("00-00000000000000000000000000000000-b7ad6b7169203331-01"));
+  EXPECT_FALSE(read_trace_parent("ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"));
+  EXPECT_FALSE(read_trace_parent("00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"));
+  EXPECT_FALSE(read_trace_parent(""));
+}
+
+}  // namespace
+}  // namespace sardonyx::serve
