@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "infer/typing.h"
+#include "check/declared.h"
 #include "model/tensor.h"
 
 namespace sdx::fuzz {
@@ -151,7 +151,7 @@ Result<Job> make_job(std::shared_ptr<const model::Model> model, uint64_t seed) {
     if (given && defaults.contains(input.name)) job.options.overridden.insert(input.name);
     if (!input.type) continue;
     std::vector<std::string> symbols;
-    const Fact fact = infer::fact_of(*input.type, input.name);
+    const Fact fact = check::fact_of(*input.type, input.name);
     for (const Dim& dim : fact.shape.value_or(Shape{})) dim.symbols(symbols);
     for (const std::string& symbol : symbols) {
       job.options.set.try_emplace(symbol, static_cast<int64_t>(1 + random.below(4)));
