@@ -12,7 +12,6 @@ cd "$(dirname "$0")/.."
 jobs=${JOBS:-$(nproc)}
 parts=("$@")
 [ ${#parts[@]} -eq 0 ] && parts=(release debug asan tsan tidy clang)
-folder_tests='^(base|bytes|model|fact|kernel|op|ops|check|typed|gradient|infer|rewrite|plan|run|api|builder|stream)$'
 
 build_and_test() {  # PRESET FILTER [target...]
   local preset=$1 filter=$2
@@ -22,6 +21,7 @@ build_and_test() {  # PRESET FILTER [target...]
   (cd "build-$preset" && ctest --output-on-failure -j "$jobs" -R "$filter")
 }
 folders() { sed -n 's/^ *sdx_folder(\([a-z_]*\).*/\1/p' CMakeLists.txt; }
+folder_tests="^($(folders | paste -sd '|'))\$"
 # Programs of the folders that have tests.
 test_programs() {
   local folder
