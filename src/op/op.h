@@ -17,6 +17,10 @@
 namespace sdx {
 
 class Program;  // kernel/program/program.h
+struct Relay;   // op/layout.h
+struct Relaid;
+struct Streamed;  // op/streaming.h
+struct Streaming;
 
 // What is known when kernels are chosen: facts with concrete shapes (constants carry values), and
 // the machine.
@@ -97,8 +101,12 @@ struct OpOf {
   std::shared_ptr<const Body> (*taken)(const A&, const Facts& in) = nullptr;
   // As an instruction on f32 (and, rounded after each step, on f16 and bf16) elements.
   std::optional<Pointwise> (*pointwise)(const A&, const Facts& in) = nullptr;
+  // How it runs on inputs that lie otherwise, if it can; families are in op/layout.h.
+  std::optional<Relaid> (*layout)(const A&, const Relay&) = nullptr;
   // Multiply-adds, for people.
   uint64_t (*multiply_adds)(const A&, const Call&) = nullptr;
+  // How it moves along a streamed axis; what works row by row along it need not say so.
+  Streaming (*stream)(const A&, const Streamed&) = nullptr;
 };
 
 // Tells the attributes' types apart where only a const void* is left of them.
@@ -130,7 +138,9 @@ struct Op {
   const Program* (*program)(const void*);
   std::shared_ptr<const Body> (*taken)(const void*, const Facts&);
   std::optional<Pointwise> (*pointwise)(const void*, const Facts&);
+  std::optional<Relaid> (*layout)(const void*, const Relay&);
   uint64_t (*multiply_adds)(const void*, const Call&);
+  Streaming (*stream)(const void*, const Streamed&);
 
   // All versions, folded on first use.
   const std::vector<Signature>& signatures() const;
@@ -215,10 +225,16 @@ constexpr Op erase() {
   if constexpr (kDecl.pointwise != nullptr) {
     op.pointwise = [](const void* a, const Facts& in) { return kDecl.pointwise(E::as(a), in); };
   }
+  if constexpr (kDecl.layout != nullptr) {
+    op.layout = [](const void* a, const Relay& asked) { return kDecl.layout(E::as(a), asked); };
+  }
   if constexpr (kDecl.multiply_adds != nullptr) {
     op.multiply_adds = [](const void* a, const Call& call) {
       return kDecl.multiply_adds(E::as(a), call);
     };
+  }
+  if constexpr (kDecl.stream != nullptr) {
+    op.stream = [](const void* a, const Streamed& s) { return kDecl.stream(E::as(a), s); };
   }
   return op;
 }
