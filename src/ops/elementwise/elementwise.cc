@@ -6,6 +6,7 @@
 
 #include "kernel/elementwise/halves.h"
 #include "ops/common.h"
+#include "ops/noise.h"
 
 namespace sdx::ops {
 
@@ -117,15 +118,69 @@ Status reference(const Elementwise& a, Args& args) {
   return ok();
 }
 
-// Per thread: the program's registers, and for 16-bit types a tile of floats per input and for the
-// output.
+// Inputs that are the same in every row of a few elements (a number per channel of a block):
+// written out for many rows, they let these be taken at once.
+struct Repeats {
+  static constexpr size_t kLongest = 64;                   // elements in a row
+  static constexpr size_t kWritten = 2 * Program::kChunk;  // elements that are written out
+  size_t period = 0;                                       // 0: rows are long, or differ otherwise
+  std::array<bool, Program::kMostInputs> is{};
+};
+
+// The last two dimensions become one where nothing but such inputs is in the way.
+Repeats join_rows(Walk& walk, size_t inputs) {
+  Repeats repeats;
+  if (walk.rank < 2 || walk.run() > Repeats::kLongest) return {};
+  const size_t outer = walk.rank - 2, inner = walk.rank - 1;
+  for (size_t k = 0; k < inputs; ++k) {
+    const size_t step = walk.strides[inner][k], along = walk.strides[outer][k];
+    repeats.is[k] = step == 1 && along == 0;
+    if (!repeats.is[k] && along != step * walk.run()) return {};
+  }
+  repeats.period = walk.run();
+  walk.dims[outer] *= walk.run();
+  walk.strides[outer] = walk.strides[inner];
+  --walk.rank;
+  return repeats;
+}
+
+void write_out(const float* row, size_t period, float* to, size_t count) {
+  for (size_t i = 0; i < count; i += period) std::copy_n(row, std::min(period, count - i), to + i);
+}
+
+// Per thread: the program's registers, a tile of floats per input, and one for an output of 16
+// bits.
 size_t scratch_floats(const Elementwise& a, DType type) {
-  return a.program.scratch() +
-         (type == DType::f32 ? 0 : (a.program.inputs() + 1) * Program::kChunk);
+  return a.program.scratch() + a.program.inputs() * Repeats::kWritten +
+         (type == DType::f32 ? 0 : Program::kChunk);
 }
 
 size_t scratch(const Elementwise& a, const Call& call) {
   return size_t(call.threads) * scratch_floats(a, call.out[0].type) * sizeof(float);
+}
+
+using Offsets = std::array<size_t, Program::kMostInputs>;
+using Inputs = std::array<const float*, Program::kMostInputs>;
+
+// A piece of one row of floats of 16 bits, a tile at a time.
+void run_halves(const Elementwise& a, Args& args, const Offsets& at, const uint8_t* stride,
+                size_t to, size_t count, float* memory) {
+  const View& out = args.out();
+  const auto widen = widening(out.type, args.isa);
+  const auto narrow = narrowing(out.type, args.isa);
+  const size_t inputs = args.ins.size();
+  float *tiles = memory + a.program.scratch(), *result = tiles + inputs * Program::kChunk;
+  Inputs in;
+  for (size_t i = 0; i < count; i += Program::kChunk) {
+    const size_t n = std::min(Program::kChunk, count - i);
+    for (size_t k = 0; k < inputs; ++k) {
+      float* tile = tiles + k * Program::kChunk;
+      widen(args.in(k).data<uint16_t>() + at[k] + i * stride[k], tile, stride[k] ? n : 1);
+      in[k] = tile;
+    }
+    a.program.run(in.data(), stride, result, n, memory, args.isa);
+    narrow(result, out.data<uint16_t>() + to + i, n);
+  }
 }
 
 Status run(const Elementwise& a, Args& args) {
@@ -133,44 +188,40 @@ Status run(const Elementwise& a, Args& args) {
   if (!make_walk(args.out().dims, args.ins, walk)) return reference(a, args);
   const View& out = args.out();
   if (out.count == 0) return ok();
-  const size_t run = walk.run(), inputs = args.ins.size();
-  // Long tiles of one row each; threads take tiles.
-  constexpr size_t kPiece = 16 * Program::kChunk;
-  const size_t pieces = (run + kPiece - 1) / kPiece;
-  const size_t grain = std::max<size_t>(1, 32768 / std::min(run, kPiece));
+  const size_t inputs = args.ins.size();
+  const Repeats repeats = out.type == DType::f32 ? join_rows(walk, inputs) : Repeats{};
+  const size_t run = walk.run();
+  // Long pieces of one row each; threads take pieces.
+  const size_t longest = repeats.period == 0 ? 16 * Program::kChunk
+                                             : Repeats::kWritten / repeats.period * repeats.period;
+  const size_t pieces = (run + longest - 1) / longest;
+  const size_t grain = std::max<size_t>(1, 32768 / std::min(run, longest));
   std::array<uint8_t, Program::kMostInputs> stride{};
   for (size_t k = 0; k < inputs; ++k) stride[k] = uint8_t(walk.strides[walk.rank - 1][k]);
-  const auto widen = widening(out.type, args.isa);
-  const auto narrow = narrowing(out.type, args.isa);
   args.pool->parallel(walk.rows() * pieces, grain, [&](size_t begin, size_t end, int thread) {
     float* memory = reinterpret_cast<float*>(args.scratch.data()) +
                     size_t(thread) * scratch_floats(a, out.type);
-    std::array<size_t, Program::kMostInputs> at;
-    std::array<const float*, Program::kMostInputs> in;
+    Offsets at;
+    Inputs in;
     for (size_t piece = begin; piece < end; ++piece) {
-      const size_t row = piece / pieces, first = piece % pieces * kPiece;
-      const size_t count = std::min(kPiece, run - first);
+      const size_t row = piece / pieces, first = piece % pieces * longest;
+      const size_t count = std::min(longest, run - first);
       walk.offsets(row, inputs, at);
-      if (out.type == DType::f32) {
-        for (size_t k = 0; k < inputs; ++k)
-          in[k] = args.in(k).data<float>() + at[k] + first * stride[k];
-        a.program.run(in.data(), stride.data(), out.data<float>() + row * run + first, count,
-                      memory, args.isa);
+      for (size_t k = 0; k < inputs; ++k) at[k] += repeats.is[k] ? 0 : first * stride[k];
+      if (out.type != DType::f32) {
+        run_halves(a, args, at, stride.data(), row * run + first, count, memory);
         continue;
       }
-      for (size_t i = 0; i < count; i += Program::kChunk) {
-        const size_t n = std::min(Program::kChunk, count - i);
-        float* tiles = memory + a.program.scratch();
-        for (size_t k = 0; k < inputs; ++k) {
-          float* tile = tiles + k * Program::kChunk;
-          widen(args.in(k).data<uint16_t>() + at[k] + (first + i) * stride[k], tile,
-                stride[k] ? n : 1);
-          in[k] = tile;
-        }
-        float* result = tiles + inputs * Program::kChunk;
-        a.program.run(in.data(), stride.data(), result, n, memory, args.isa);
-        narrow(result, out.data<uint16_t>() + row * run + first + i, n);
+      for (size_t k = 0; k < inputs; ++k) {
+        in[k] = args.in(k).data<float>() + at[k];
+        if (!repeats.is[k]) continue;
+        float* tile = memory + a.program.scratch() + k * Repeats::kWritten;
+        if (first == 0 || piece == begin)
+          write_out(in[k], repeats.period, tile, std::min(longest, run));
+        in[k] = tile;
       }
+      a.program.run(in.data(), stride.data(), out.data<float>() + row * run + first, count, memory,
+                    args.isa);
     }
   });
   return ok();
@@ -183,6 +234,23 @@ constexpr Kernel<Elementwise> kKernels[] = {
      .scratch = scratch},
 };
 
+std::vector<Case> cases() {
+  using Code = std::vector<std::string>;
+  const Code normalise = {"sub 0 1", "mul 4 2", "add 5 3", "relu 6 0 0"};
+  const auto images = [&](std::string name, Dims x, Dims vector, DType type = DType::f32) {
+    Case made{.name = std::move(name), .opset = 1, .attrs = {{"code", normalise}}, .inputs = {}};
+    made.inputs.emplace_back(noise(type, x, 1, -2, 2));
+    for (uint32_t seed : {2, 3, 4}) made.inputs.emplace_back(noise(type, vector, seed, -2, 2));
+    return made;
+  };
+  return {images("a_number_per_plane", {2, 3, 5, 7}, {3, 1, 1}),
+          images("a_number_per_channel_of_blocks", {2, 3, 15, 17, 16}, {1, 3, 1, 1, 16}),
+          images("a_number_per_channel_and_image", {2, 3, 5, 7, 16}, {2, 3, 1, 1, 16}),
+          images("a_number_per_channel_behind_the_others", {1, 60, 17, 24}, {24}),
+          images("a_number_per_position_of_blocks", {1, 2, 3, 4, 16}, {1, 2, 3, 4, 1}),
+          images("halves_in_blocks", {1, 2, 5, 7, 16}, {1, 2, 1, 1, 16}, DType::f16)};
+}
+
 constexpr OpOf<Elementwise> kElementwise{
     .name = "Elementwise",
     .doc = "A program of element-wise operations in one pass; what a chain of them is fused into.",
@@ -191,6 +259,7 @@ constexpr OpOf<Elementwise> kElementwise{
     .infer = infer,
     .reference = reference,
     .kernels = kKernels,
+    .cases = cases,
     .domain = "sardonyx",
     .inplace = true,
     .program = [](const Elementwise& a) { return &a.program; },
