@@ -8,7 +8,7 @@ std::span<const Rule> composed_rules() {
 }
 
 std::span<const Rule> ordering_rules() {
-  static const Rule kRules[] = {spelled_square, spelled_gelu, turned_axes};
+  static const Rule kRules[] = {spelled_square, spelled_gelu, turned_axes, batch_norm};
   return kRules;
 }
 
