@@ -5,7 +5,7 @@
 #include "ops/added.h"
 #include "ops/attention/rotate_halves.h"
 #include "ops/conv/blocked.h"
-#include "ops/conv/conv_last.h"
+#include "ops/conv/channels_last.h"
 #include "ops/microsoft/list.h"
 
 namespace sdx {
@@ -66,15 +66,14 @@ static const Op* const kOps[] = {
     &elementwise,
     &fused_attention,
     &rotate_halves,
-    &max_pool_last,
-    &qlinear_conv_last,
+    &qlinear_conv_channels_last,
     &quantised_elementwise,
     &matmul_transposed,
     &matmul_integer_to_float,
     &matmul_q4,
     &conv_blocked,
     &conv_pair_blocked,
-    &conv_last,
+    &conv_channels_last,
     &to_blocked,
     &from_blocked,
     &if_,

@@ -66,8 +66,6 @@ extern const Op transpose;
 extern const Op unsqueeze;
 extern const Op elementwise;
 extern const Op fused_attention;
-extern const Op max_pool_last;
-extern const Op qlinear_conv_last;
 extern const Op quantised_elementwise;
 extern const Op matmul_transposed;
 extern const Op matmul_integer_to_float;

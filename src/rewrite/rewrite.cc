@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/composed/composition.h"
+#include "rewrite/layout/layout.h"
 #include "rewrite/rules.h"
 
 namespace sdx::rewrite {
@@ -103,12 +104,11 @@ Result<Graph> simplified(Graph graph) {
 Result<Graph> optimize(const Graph& graph) {
   SDX_ASSIGN(const Graph simple, simplified(graph.without_dead()));
   SDX_ASSIGN(const Graph ordered, apply_rules(simple, ordering_rules(), "ordering_rules"));
-  SDX_ASSIGN(const Graph images, apply_rules(ordered, image_rules(), "image_rules"));
-  SDX_ASSIGN(const Graph programs, apply_rules(images, rules(), "rules"));
+  SDX_ASSIGN(const Graph turned, lay_out(ordered, Aim::turns));
+  SDX_ASSIGN(const Graph programs, apply_rules(turned, rules(), "rules"));
   SDX_ASSIGN(const Graph fused, apply_rules(programs, rules_on_programs(), "rules_on_programs"));
-  SDX_ASSIGN(const Graph made, apply_rules(fused, layout_rules(), "layout_rules"));
-  SDX_ASSIGN(const Graph blocked, blocked_layout(made));
-  return apply_rules(blocked, blocked_rules(), "blocked_rules");
+  SDX_ASSIGN(const Graph laid, lay_out(fused, Aim::kernels));
+  return apply_rules(laid, joining_rules(), "joining_rules");
 }
 
 Result<Graph> to_standard_numerics(const Graph& graph) {

@@ -63,10 +63,7 @@ struct Rule {
 Result<typed::Graph> apply_rules(const typed::Graph& graph, std::span<const Rule> rules,
                                  std::string_view pass = "rules");
 
-// Convolutions that feed each other with their channels in blocks of 16; keeps every bit.
-Result<typed::Graph> blocked_layout(const typed::Graph& graph);
-
-// All rules that keep every bit, then the layout.
+// All rules that keep every bit, and the layouts.
 Result<typed::Graph> optimize(const typed::Graph& graph);
 
 // The published rules that change bits (docs/numerics.md); the same for every machine and

@@ -8,12 +8,7 @@ std::span<const Rule> composed_rules() {
 }
 
 std::span<const Rule> ordering_rules() {
-  static const Rule kRules[] = {spelled_square, spelled_gelu, turned_axes, batch_norm};
-  return kRules;
-}
-
-std::span<const Rule> image_rules() {
-  static const Rule kRules[] = {images_last, turned_axes};
+  static const Rule kRules[] = {spelled_square, spelled_gelu, batch_norm};
   return kRules;
 }
 
@@ -28,13 +23,8 @@ std::span<const Rule> rules_on_programs() {
   return kRules;
 }
 
-std::span<const Rule> layout_rules() {
-  static const Rule kRules[] = {channels_last};
-  return kRules;
-}
-
-std::span<const Rule> blocked_rules() {
-  static const Rule kRules[] = {join_convs};
+std::span<const Rule> joining_rules() {
+  static const Rule kRules[] = {join_convs, join_parts, join_sums};
   return kRules;
 }
 

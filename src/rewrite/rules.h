@@ -13,15 +13,9 @@ std::span<const Rule> composed_rules();
 // A first pass puts next to each other what belongs together.
 extern const Rule spelled_square;
 extern const Rule spelled_gelu;
-extern const Rule turned_axes;
 extern const Rule batch_norm;
 
 std::span<const Rule> ordering_rules();
-
-// Images that come from products of matrices, and go to some, keep their channels last.
-extern const Rule images_last;
-
-std::span<const Rule> image_rules();
 
 extern const Rule replace_nan;
 extern const Rule transposed_weights;
@@ -40,15 +34,12 @@ extern const Rule quantised_elementwise;
 
 std::span<const Rule> rules_on_programs();
 
-// A pass chooses how images lie in memory.
-extern const Rule channels_last;
-
-std::span<const Rule> layout_rules();
-
-// What remains to do once they lie so.
+// What remains to do once it is chosen how images lie (rewrite/layout).
 extern const Rule join_convs;
+extern const Rule join_parts;
+extern const Rule join_sums;
 
-std::span<const Rule> blocked_rules();
+std::span<const Rule> joining_rules();
 
 // The published rules that change bits: applied at the standard numerics level whether or not the
 // graph is optimised.

@@ -208,7 +208,7 @@ TEST(FuseAttention, heads_are_read_and_written_between_the_positions) {
     })");
 }
 
-TEST(TurnedAxes, transposes_that_meet_become_one_or_none) {
+TEST(Transposes, transposes_that_meet_become_one_or_none) {
   expect_rewrite(R"(graph "g" {
       %x = input : f32[2,3,4]
       %1 = Transpose.13 {perm=[1,0,2]} (%x)
@@ -221,8 +221,8 @@ TEST(TurnedAxes, transposes_that_meet_become_one_or_none) {
     })",
                  R"(graph "g" {
       %x = input : f32[2,3,4]
-      %2 = Transpose.25 {perm=[2,0,1]} (%x)
       %5 = Neg.13 (%x)
+      %2 = Transpose.25 {perm=[2,0,1]} (%x)
       output "y" = %2
       output "z" = %5
     })");
@@ -303,8 +303,8 @@ TEST(ChannelsLast, images_turn_once_for_two_convolutions) {
       %w = <i8[4,4,1,1] #0>
       %1 = QuantizeLinear.13 (%x, %s, %z)
       %2 = Transpose.25 {perm=[0,2,3,1]} (%1)
-      %3 = sardonyx::QLinearConvLast.1 (%2, %s, %z, %w, %s, %s, %z)
-      %4 = sardonyx::QLinearConvLast.1 (%3, %s, %z, %w, %s, %s, %z)
+      %3 = sardonyx::QLinearConvChannelsLast.1 (%2, %s, %z, %w, %s, %s, %z)
+      %4 = sardonyx::QLinearConvChannelsLast.1 (%3, %s, %z, %w, %s, %s, %z)
       %5 = Transpose.25 {perm=[0,3,1,2]} (%4)
       output "y" = %5
     })",
@@ -339,8 +339,8 @@ TEST(ChannelsLast, a_convolution_adds_other_bytes_on_its_way) {
       %w = <i8[2,2,1,1] #0>
       %1 = QuantizeLinear.13 (%x, %s, %z)
       %2 = Transpose.25 {perm=[0,2,3,1]} (%1)
-      %3 = sardonyx::QLinearConvLast.1 (%2, %s, %z, %w, %s, %s, %z)
-      %4 = sardonyx::QLinearConvLast.1 {sum_code=["add 0 1", "relu 2 0 0"], sum_scales=[0.25,0.125,0.125], sum_zeros=[128,128,128]} (%3, %s, %z, %w, %s, %t, %z, _, %3)
+      %3 = sardonyx::QLinearConvChannelsLast.1 (%2, %s, %z, %w, %s, %s, %z)
+      %4 = sardonyx::QLinearConvChannelsLast.1 {sum_code=["add 0 1", "relu 2 0 0"], sum_scales=[0.25,0.125,0.125], sum_zeros=[128,128,128]} (%3, %s, %z, %w, %s, %t, %z, _, %3)
       %5 = Transpose.25 {perm=[0,3,1,2]} (%4)
       output "y" = %5
     })",

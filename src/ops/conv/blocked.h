@@ -8,7 +8,7 @@ namespace sdx::ops {
 struct ConvBlocked {
   Window window;
   int64_t group;
-  bool plain;  // X is [N, C, H, W]
+  bool plain;  // X has rank 4: [N, C, H, W]
 };
 
 extern const Op conv_blocked;

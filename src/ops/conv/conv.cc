@@ -6,8 +6,13 @@
 
 #include "base/aligned.h"
 #include "base/slab.h"
+#include "kernel/conv/blocked/conv_blocked.h"
+#include "kernel/conv/channels_last/conv_channels_last.h"
 #include "kernel/conv/planes/conv_planes.h"
 #include "kernel/epilogue/program.h"
+#include "op/layout.h"
+#include "ops/conv/blocked.h"
+#include "ops/conv/channels_last.h"
 #include "ops/noise.h"
 #include "ops/widened.h"
 
@@ -172,6 +177,51 @@ uint64_t multiply_adds(const Conv&, const Call& call) {
   return count;
 }
 
+// The kernels' view without the sizes of images.
+ConvShape kernel_shape(const Conv& a, const Fact& w) {
+  ConvShape s;
+  s.groups = size_t(a.group);
+  s.in_channels = size_t(w.dim(1).value() * a.group);
+  s.out_channels = size_t(w.dim(0).value());
+  for (size_t i = 0; i < a.window.spatial; ++i) {
+    const size_t to = 3 - a.window.spatial + i;
+    s.kernel[to] = size_t(w.dim(i + 2).value());
+    s.stride[to] = size_t(a.window.strides[i]);
+    s.dilation[to] = size_t(a.window.dilations[i]);
+  }
+  return s;
+}
+
+// Of two spatial axes, by an operator of its own. Blocks are what convolutions like best: half of a
+// tensor's move for each. Channels last is only a way to spare a Transpose.
+std::optional<Relaid> layout(const Conv& a, const Relay& asked) {
+  constexpr int64_t kFewestChannels = 8;  // fewer leave most lanes of a block empty
+  const Fact &x = asked.x(), &w = asked.in[1], &y = asked.out[0];
+  if (asked.from != 0 || a.window.spatial != 2 || x.type != DType::f32 || !w.value ||
+      !y.has_rank()) {
+    return std::nullopt;
+  }
+  const ConvShape s = kernel_shape(a, w);
+  const bool blocked = asked.layout == channels_blocked(4);
+  if (blocked) {
+    const bool bias_known = asked.in.size() < 3 || !asked.in[2].present() || asked.in[2].value;
+    const bool vectors = y.dim(2).is_const(1) && y.dim(3).is_const(1);
+    if (!bias_known || !conv_blocked_fits(s, false) ||
+        (!vectors && w.dim(0).value() < kFewestChannels)) {
+      return std::nullopt;
+    }
+  } else if (!(asked.layout == channels_last(4)) || !conv_channels_last_fits(s)) {
+    return std::nullopt;
+  }
+  Relaid made = Relaid::same(asked);
+  made.use.op = blocked ? &conv_blocked : &conv_channels_last;
+  made.use.opset = made.use.op->signatures().back().since;
+  if (!blocked) made.inputs.resize(3);  // more parts of X may follow the bias
+  made.inputs[0].plain_too = blocked && s.in_channels < kBlockLanes && s.groups == 1;
+  made.gain = (image_bytes(x) + image_bytes(y)) / (blocked ? 4 : -16);
+  return made;
+}
+
 std::vector<Case> cases() {
   const Tensor x = Tensor::of<float>({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
   const Tensor ones = Tensor::of<float>({1, 1, 2, 2}, {1, 1, 1, 1});
@@ -231,6 +281,7 @@ constexpr OpOf<Conv> kConv{
     .reference = reference,
     .kernels = kKernels,
     .cases = cases,
+    .layout = layout,
     .multiply_adds = multiply_adds,
 };
 

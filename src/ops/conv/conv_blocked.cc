@@ -16,16 +16,16 @@ namespace {
 constexpr Version kHistory[] = {
     {1,
      "(X: T, W: T, B?: T) -> (Y: T) {auto_pad: string = \"NOTSET\", dilations: ints, group: int = "
-     "1, kernel_shape: ints, pads: ints, strides: ints, plain: int = 0} T in f32"}};
+     "1, kernel_shape: ints, pads: ints, strides: ints} T in f32"}};
 
 Result<ConvBlocked> read(const Node& node, const Facts& in) {
   SDX_ASSIGN(Window window, read_window(node, 2));
-  ConvBlocked a{std::move(window), node.i("group"), node.i("plain") != 0};
+  ConvBlocked a{std::move(window), node.i("group"), in[0].has_rank() && in[0].rank() == 4};
   if (a.group < 1) return fail("SDX-T0320", "group is {}, expected at least 1", a.group);
   if (!in[0].has_rank() || in[0].rank() != (a.plain ? 4 : 5) || !in[1].is_concrete() ||
       in[1].rank() != 4) {
-    return fail("SDX-T0321", "expected X of rank {} and a known W of rank 4, found {} and {}",
-                a.plain ? 4 : 5, in[0].text(), in[1].text());
+    return fail("SDX-T0321", "expected X of rank 4 or 5 and a known W of rank 4, found {} and {}",
+                in[0].text(), in[1].text());
   }
   return a;
 }
@@ -172,7 +172,7 @@ std::vector<Case> cases() {
            .inputs = {noise({1, 2, 9, 20, 16}), noise({20, 1, 3, 3}, 2)}},
           {.name = "of_planes",
            .opset = 1,
-           .attrs = {{"plain", int64_t{1}}, {"strides", std::vector<int64_t>{2, 2}}},
+           .attrs = {{"strides", std::vector<int64_t>{2, 2}}},
            .inputs = {noise({1, 3, 9, 20}), noise({33, 3, 3, 3}, 2), noise({33}, 3)}},
           {.name = "pointwise",
            .opset = 1,

@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "kernel/elementwise/arrays.h"
+#include "op/layout.h"
 #include "ops/elementwise/broadcast.h"
 #include "ops/elementwise/element.h"
 #include "ops/elementwise/parameters.h"
@@ -175,6 +176,11 @@ std::optional<Pointwise> binary_pointwise(const Binary& a, const Facts& in) {
   return std::nullopt;
 }
 
+inline std::optional<Relaid> binary_layout(const Binary& a, const Relay& asked) {
+  if (a.trail != 0) return std::nullopt;
+  return relay_elements(asked);
+}
+
 // The member's own cases and the samples, under the attributes that the member asks for.
 template <class M>
 std::vector<Case> binary_cases() {
@@ -199,6 +205,7 @@ inline constexpr OpOf<Binary> kBinary{
     .cases = binary_cases<M>,
     .inplace = true,
     .pointwise = binary_pointwise<M>,
+    .layout = binary_layout,
 };
 
 template <class M>

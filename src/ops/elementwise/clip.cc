@@ -1,6 +1,7 @@
 // Clip: bounds are attributes before opset 11 and optional inputs since.
 #include "ops/elementwise/clip.h"
 
+#include "op/layout.h"
 #include "ops/elementwise/unary.h"
 
 namespace sdx::ops {
@@ -139,6 +140,7 @@ constexpr OpOf<Clip> kClip{
     .cases = [] { return with_samples(kHistory, cases()); },
     .inplace = true,
     .pointwise = pointwise,
+    .layout = each_element_of_first<Clip>,
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "kernel/elementwise/halves.h"
+#include "op/layout.h"
 #include "ops/common.h"
 #include "ops/noise.h"
 
@@ -263,6 +264,7 @@ constexpr OpOf<Elementwise> kElementwise{
     .domain = "sardonyx",
     .inplace = true,
     .program = [](const Elementwise& a) { return &a.program; },
+    .layout = each_element<Elementwise>,
 };
 
 }  // namespace

@@ -123,6 +123,7 @@ constexpr OpOf<Binary> kPow{
     .cases = binary_cases<Pow>,
     .inplace = true,
     .pointwise = binary_pointwise<Pow>,
+    .layout = binary_layout,
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "op/layout.h"
 #include "ops/elementwise/broadcast.h"
 #include "ops/elementwise/element.h"
 #include "ops/elementwise/samples.h"
@@ -122,6 +123,7 @@ constexpr OpOf<Predicate> kIsNaN{
     .reference = reference,
     .kernels = kKernels,
     .cases = [] { return with_samples(kIsNaNHistory); },
+    .layout = each_element<Predicate>,
 };
 constexpr OpOf<Predicate> kIsInf{
     .name = "IsInf",
@@ -132,6 +134,7 @@ constexpr OpOf<Predicate> kIsInf{
     .reference = reference,
     .kernels = kKernels,
     .cases = [] { return with_samples(kIsInfHistory, cases()); },
+    .layout = each_element<Predicate>,
 };
 
 }  // namespace

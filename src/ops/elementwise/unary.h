@@ -14,6 +14,7 @@
 #pragma once
 
 #include "kernel/elementwise/arrays.h"
+#include "op/layout.h"
 #include "ops/elementwise/broadcast.h"
 #include "ops/elementwise/element.h"
 #include "ops/elementwise/parameters.h"
@@ -142,6 +143,7 @@ inline constexpr OpOf<Unary> kUnary{
     .cases = unary_cases<M>,
     .inplace = true,
     .pointwise = unary_pointwise<M>,
+    .layout = each_element<Unary>,
 };
 
 template <class M>

@@ -1,4 +1,5 @@
 // Max, Min, Sum and Mean of any number of broadcast inputs, taken from the first to the last.
+#include "op/layout.h"
 #include "ops/elementwise/binary.h"
 
 namespace sdx::ops {
@@ -265,6 +266,7 @@ constexpr OpOf<Variadic> kVariadic{
     .cases = cases<M>,
     .inplace = true,
     .pointwise = pointwise<M>,
+    .layout = each_element<Variadic>,
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstring>
 
+#include "op/layout.h"
 #include "ops/elementwise/broadcast.h"
 
 namespace sdx::ops {
@@ -128,6 +129,7 @@ constexpr OpOf<Where> kWhere{
     .kernels = kKernels,
     .cases = cases,
     .inplace = true,
+    .layout = each_element<Where>,
 };
 
 }  // namespace

@@ -157,6 +157,7 @@ constexpr OpOf<AveragePool> kAveragePool{
     .reference = reference,
     .kernels = kKernels,
     .cases = cases,
+    .layout = [](const AveragePool&, const Relay& asked) { return pool_layout(asked); },
 };
 
 }  // namespace

@@ -7,6 +7,10 @@
 #include "ops/widened.h"
 
 namespace sdx::ops {
+
+extern const Op reduce_max;
+extern const Op reduce_mean;
+
 namespace {
 
 enum class How : uint8_t { average, max, lp };
@@ -97,6 +101,18 @@ Status run(const GlobalPool& a, Args& args) {
 constexpr Kernel<GlobalPool> kPlain = {.name = "global_pool_f32", .fits = fits, .run = run};
 constexpr Kernel<GlobalPool> kKernels[] = {kPlain, widened<kPlain>("global_pool_f16")};
 
+// A reduction over the planes' axes, wherever they are.
+std::optional<Relaid> layout(const GlobalPool& a, const Relay& asked) {
+  const size_t rank = asked.layout.rank();
+  if (a.how == How::lp || asked.layout.blocked.value_or(1) != 1) return std::nullopt;
+  std::vector<int64_t> axes;
+  for (size_t i = 2; i < rank; ++i) axes.push_back(int64_t(asked.layout.at(i)));
+  if (axes.empty() || !std::is_sorted(axes.begin(), axes.end())) return std::nullopt;
+  Relaid made = Relaid::newest(asked, a.how == How::max ? reduce_max : reduce_mean);
+  made.inputs.push_back(Operand::of(axes));
+  return made;
+}
+
 const Tensor& sample() {
   static const Tensor x = Tensor::of<float>({1, 2, 2}, {3, -4, 1, 2});
   return x;
@@ -141,6 +157,7 @@ constexpr OpOf<GlobalPool> kAverage{
     .reference = reference,
     .kernels = kKernels,
     .cases = average_cases,
+    .layout = layout,
 };
 constexpr OpOf<GlobalPool> kMax{
     .name = "GlobalMaxPool",
@@ -151,6 +168,7 @@ constexpr OpOf<GlobalPool> kMax{
     .reference = reference,
     .kernels = kKernels,
     .cases = max_cases,
+    .layout = layout,
 };
 constexpr OpOf<GlobalPool> kLp{
     .name = "GlobalLpPool",

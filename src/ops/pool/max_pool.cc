@@ -94,7 +94,11 @@ Status run(const MaxPool& a, Args& args) {
 }
 constexpr Kernel<MaxPool> kPlain = {
     .name = "max_pool_f32", .fits = fits, .run = run, .scratch = scratch};
-constexpr Kernel<MaxPool> kKernels[] = {kPlain, widened<kPlain>("max_pool_f16")};
+constexpr Kernel<MaxPool> kBytes = {
+    .name = "max_pool_bytes",
+    .fits = [](const MaxPool& a, const Call& call) { return fits_max_pool_bytes(a.window, call); },
+    .run = [](const MaxPool& a, Args& args) { return run_max_pool_bytes(a.window, args); }};
+constexpr Kernel<MaxPool> kKernels[] = {kPlain, widened<kPlain>("max_pool_f16"), kBytes};
 
 std::vector<Case> cases() {
   const Tensor x = Tensor::of<float>({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
@@ -148,6 +152,17 @@ std::vector<Case> cases() {
                      {"pads", std::vector<int64_t>{1, 1, 0, 1, 1, 0}},
                      {"strides", std::vector<int64_t>{2, 2, 1}}},
            .inputs = {noise({1, 2, 9, 14, 16})}},
+          {.name = "bytes_with_channels_last",
+           .opset = 22,
+           .attrs = {{"kernel_shape", std::vector<int64_t>{3, 3, 1}},
+                     {"pads", std::vector<int64_t>{1, 1, 0, 1, 1, 0}},
+                     {"strides", std::vector<int64_t>{2, 2, 1}}},
+           .inputs = {noise(DType::u8, {2, 1, 9, 8, 37}, 1, 0, 256)}},
+          {.name = "signed_bytes_with_channels_last",
+           .opset = 22,
+           .attrs = {{"kernel_shape", std::vector<int64_t>{2, 1, 1}}},
+           .inputs = {Tensor::of<int8_t>({1, 1, 2, 1, 3}, {-5, 2, -128, -7, 3, -127})},
+           .expected = {Tensor::of<int8_t>({1, 1, 1, 1, 3}, {-5, 3, -127})}},
           {.name = "zeros_of_both_signs",
            .opset = 12,
            .attrs = {{"kernel_shape", std::vector<int64_t>{2}}},
@@ -168,6 +183,7 @@ constexpr OpOf<MaxPool> kMaxPool{
     .reference = reference,
     .kernels = kKernels,
     .cases = cases,
+    .layout = [](const MaxPool&, const Relay& asked) { return pool_layout(asked); },
 };
 
 }  // namespace

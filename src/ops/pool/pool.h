@@ -6,6 +6,7 @@
 
 #include "base/aligned.h"
 #include "kernel/window/pool_plane.h"
+#include "op/layout.h"
 #include "ops/pool/window.h"
 
 namespace sdx::ops {
@@ -58,6 +59,13 @@ inline bool plane_fits(const Window& window, const Call& call) {
   return plane_shape(window, call.in[0].dims(), call.out[0].dims()).staged_size() <= size_t{1}
                                                                                          << 24;
 }
+
+// Channels behind the spatial axes are one more of these, along which the window does nothing.
+std::optional<Relaid> pool_layout(const Relay& asked);
+
+// MaxPool of bytes whose last axis the window leaves alone: channels that come last.
+bool fits_max_pool_bytes(const Window& window, const Call& call);
+Status run_max_pool_bytes(const Window& window, Args& args);
 
 // a > b, where NaN is greater than all and +0 greater than -0.
 template <class T>

@@ -186,6 +186,8 @@ constexpr OpOf<Dequantize> kDequantizeLinear{
     .reference = reference,
     .kernels = kKernels,
     .cases = cases,
+    .layout = [](const Dequantize& a,
+                 const Relay& asked) { return grain_layout(a.axis, a.block, asked); },
 };
 
 }  // namespace

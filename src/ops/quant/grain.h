@@ -2,6 +2,7 @@
 // index of an axis, or per block along an axis.
 #pragma once
 
+#include "op/layout.h"
 #include "ops/common.h"
 
 namespace sdx::ops {
@@ -81,6 +82,20 @@ inline Status check_grain(const Facts& in, int64_t axis, int64_t block) {
     }
   }
   return ok();
+}
+
+// One scale for all elements, or one per index of an axis that moves as a whole.
+inline std::optional<Relaid> grain_layout(int64_t axis, int64_t block, const Relay& asked) {
+  if (asked.from != 0 || !asked.in[1].has_rank()) return std::nullopt;
+  Relaid made = Relaid::same(asked);
+  if (product(*asked.in[1].shape).is_const(1) && block == 0) return made;
+  const auto at = resolve_axis(axis, asked.layout.rank());
+  if (block != 0 || !at || asked.layout.rank() < 2 || asked.layout.blocked == *at ||
+      !asked.use.has("axis")) {
+    return std::nullopt;
+  }
+  made.use.attrs["axis"] = int64_t(asked.layout.at(*at));
+  return made;
 }
 
 // Calls f(first element, count, scale index, scale step) for the longest runs whose scale is one

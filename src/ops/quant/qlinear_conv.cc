@@ -1,4 +1,6 @@
 // QLinearConv.
+#include "op/layout.h"
+#include "ops/conv/channels_last.h"
 #include "ops/noise.h"
 #include "ops/quant/quantised_conv.h"
 #include "ops/quant/saturate.h"
@@ -98,6 +100,30 @@ constexpr Kernel<QuantisedConv> kKernels[] = {{.name = "qlinear_conv_int8",
                                                .pack = pack,
                                                .packs = 1u << 3}};
 
+bool all_equal(const Tensor& t, int value) {
+  const auto* bytes = static_cast<const uint8_t*>(t.raw());
+  return std::all_of(bytes, bytes + t.count(), [&](uint8_t b) { return b == uint8_t(value); });
+}
+
+// Channels last, by an operator of its own, are worth turning the images before and behind: one
+// group, unsigned x, weights that are signed or count as such.
+std::optional<Relaid> layout(const QuantisedConv& a, const Relay& asked) {
+  const Fact &x = asked.x(), &w = asked.in[kInputs.w], &w_zero = asked.in[kInputs.w_zero];
+  if (asked.from != 0 || !(asked.layout == channels_last(4)) || x.type != DType::u8 || !w.value ||
+      a.group != 1 || !w_zero.value || !all_equal(*w_zero.value, w.type == DType::i8 ? 0 : 128)) {
+    return std::nullopt;
+  }
+  Relaid made = Relaid::same(asked);
+  for (const size_t i : {kXScale, kInputs.x_zero, kWScale, kYScale, kYZero}) {
+    if (!asked.in[i].value) return std::nullopt;
+  }
+  made.use.op = &qlinear_conv_channels_last;
+  made.use.opset = made.use.op->signatures().back().since;
+  made.inputs.erase(made.inputs.begin() + kInputs.w_zero);
+  made.gain = image_bytes(x) + image_bytes(asked.out[0]) + 1;
+  return made;
+}
+
 std::vector<Case> cases() {
   return {{.name = "depthwise_with_bias",
            .opset = 10,
@@ -136,6 +162,7 @@ constexpr OpOf<QuantisedConv> kQLinearConv{
     .reference = reference,
     .kernels = kKernels,
     .cases = cases,
+    .layout = layout,
 };
 
 }  // namespace

@@ -1,24 +1,16 @@
 // QuantisedElementwise: a program of element-wise operations on dequantised bytes, quantised again,
 // in one pass; made by a rewrite.
+#include "ops/quant/quantised_elementwise.h"
+
 #include <array>
 
-#include "kernel/program/program.h"
-#include "kernel/quant/sum.h"
+#include "op/layout.h"
 #include "ops/common.h"
 #include "ops/noise.h"
 #include "ops/quant/saturate.h"
 
 namespace sdx::ops {
 namespace {
-
-// Inputs have one shape; input k stands for (x - zero[k]) * scale[k]. The last pair is the
-// output's.
-struct QuantisedElementwise {
-  Program program;
-  std::vector<float> scale;
-  std::vector<uint8_t> zero;    // as bytes of the inputs' type
-  std::optional<AddBytes> sum;  // where the program is a sum, and perhaps Relu, a kernel's own pass
-};
 
 constexpr Version kHistory[] = {
     {1, "(x...: T) -> (y: T) {code!: strings, scales!: floats, zeros!: ints} T in u8 i8"}};
@@ -156,6 +148,7 @@ constexpr OpOf<QuantisedElementwise> kQuantisedElementwise{
     .kernels = kKernels,
     .cases = cases,
     .domain = "sardonyx",
+    .layout = each_element<QuantisedElementwise>,
 };
 
 }  // namespace

@@ -170,6 +170,8 @@ constexpr OpOf<Quantize> kQuantizeLinear{
     .reference = reference,
     .kernels = kKernels,
     .cases = cases,
+    .layout = [](const Quantize& a,
+                 const Relay& asked) { return grain_layout(a.axis, a.block, asked); },
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "kernel/lanes.h"
 #include "kernel/math/math.h"
 #include "kernel/rows/rows.h"
+#include "op/layout.h"
 #include "ops/noise.h"
 #include "ops/pool/pool.h"
 #include "ops/reduction/reduced.h"
@@ -355,6 +356,33 @@ Status run(const Reduce& a, Args& args) {
 constexpr Kernel<Reduce> kPlain = {.name = "reduce_f32", .fits = fits, .run = run};
 constexpr Kernel<Reduce> kKernels[] = {kPlain, widened<kPlain>("reduce_f16")};
 
+// The reduced axes keep their order, and with it the sums theirs; an axis in blocks is not reduced.
+std::optional<Relaid> layout(const Reduce& a, const Relay& asked) {
+  const size_t rank = asked.layout.rank();
+  const Result<AxisSet> gone = axis_set(a, a.axes, rank);
+  if (asked.from != 0 || a.dynamic || !gone) return std::nullopt;
+  if (const auto channels = asked.layout.blocked; channels && (!a.keep || (*gone)[*channels]))
+    return std::nullopt;
+  Relaid made = Relaid::newest(asked, *asked.use.op);
+  made.use.attrs["keepdims"] = int64_t{a.keep};
+  made.use.attrs["noop_with_empty_axes"] = int64_t{a.noop};
+  std::vector<int64_t> axes;
+  std::vector<size_t> name(rank);  // of axes in the output
+  for (size_t i = 0, next = 0; i < rank; ++i) {
+    if ((*gone)[i]) axes.push_back(int64_t(asked.layout.at(i)));
+    name[i] = next;
+    next += a.keep || !(*gone)[i] ? 1 : 0;
+  }
+  if (axes.empty() || !std::is_sorted(axes.begin(), axes.end())) return std::nullopt;
+  made.inputs.push_back(Operand::of(axes));
+  if (a.keep) return made;
+  made.out.order.clear();
+  for (const size_t axis : asked.layout.order) {
+    if (!(*gone)[axis]) made.out.order.push_back(name[axis]);
+  }
+  return made;
+}
+
 const Tensor& sample() {
   static const Tensor x = Tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6});
   return x;
@@ -460,7 +488,8 @@ constexpr OpOf<Reduce> declare(std::string_view name, std::string_view doc,
           .infer = infer,
           .reference = reference,
           .kernels = kKernels,
-          .cases = cases};
+          .cases = cases,
+          .layout = layout};
 }
 
 constexpr auto kSum = declare<How::sum>("ReduceSum", "The sum over axes.", kSumHistory, sum_cases);

@@ -1,6 +1,7 @@
 // Cast, CastLike and BitCast.
 #include <cmath>
 
+#include "op/layout.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/text_number.h"
@@ -369,6 +370,7 @@ constexpr OpOf<Cast> kCast{
     .kernels = kCastKernels,
     .cases = cases_cast,
     .alias = alias_cast,
+    .layout = each_element_of_first<Cast>,
 };
 constexpr OpOf<Cast> kCastLike{
     .name = "CastLike",
@@ -379,6 +381,7 @@ constexpr OpOf<Cast> kCastLike{
     .reference = reference_cast,
     .kernels = kCastKernels,
     .alias = alias_cast,
+    .layout = each_element_of_first<Cast>,
 };
 
 Result<Cast> read_bit_cast(const Node& node, const Facts& in) {
@@ -413,6 +416,7 @@ constexpr OpOf<Cast> kBitCast{
     .reference = reference_bit_cast,
     .cases = cases_bit_cast,
     .alias = alias_bit_cast,
+    .layout = each_element_of_first<Cast>,
 };
 
 }  // namespace

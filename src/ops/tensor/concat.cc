@@ -1,6 +1,7 @@
 // Concat.
 #include "ops/tensor/concat.h"
 
+#include "op/layout.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/track.h"
@@ -91,6 +92,24 @@ std::optional<size_t> joins(const Concat& a, const Call& call, size_t i) {
   return bytes_for(call.out[0].type, elements);
 }
 
+// All inputs lie as one does. Blocks are joined if each input fills its own.
+std::optional<Relaid> layout(const Concat& a, const Relay& asked) {
+  const auto axis = resolve_axis(a.axis, asked.layout.rank());
+  if (!axis) return std::nullopt;
+  Relaid made = Relaid::same(asked);
+  for (size_t i = 0; i < asked.in.size(); ++i) {
+    const Fact& x = asked.in[i];
+    if (!x.has_rank()) return std::nullopt;
+    if (asked.layout.blocked == *axis &&
+        (!x.dim(*axis).is_const() || x.dim(*axis).value() % kLayoutLanes != 0)) {
+      return std::nullopt;
+    }
+    made.inputs[i].layout = asked.layout;
+  }
+  made.use.attrs["axis"] = int64_t(asked.layout.at(*axis));
+  return made;
+}
+
 std::vector<Case> cases() {
   return {{.name = "opset1_joins_columns_by_default",
            .opset = 1,
@@ -114,6 +133,7 @@ constexpr OpOf<Concat> kConcat{
     .reference = reference,
     .cases = cases,
     .joins = joins,
+    .layout = layout,
 };
 
 }  // namespace

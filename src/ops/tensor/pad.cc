@@ -1,6 +1,7 @@
 // Pad and CenterCropPad.
 #include "ops/tensor/pad.h"
 
+#include "op/layout.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/pick.h"
 #include "ops/tensor/strided_copy.h"
@@ -44,13 +45,16 @@ struct Border {
   }
 };
 
-// Row by row: the innermost axis is a border, a run that is copied whole, and a border.
+// Row by row: the innermost axis that is padded is a border, a run that is copied whole, and a
+// border; what lies behind that axis moves with its elements.
 void pad_rows(const View& x, const View& y, std::span<const int64_t> begins,
               std::span<const int64_t> ends, Mode mode, const void* constant, Pool* pool, Isa isa) {
-  const size_t rank = y.rank();
+  size_t rank = y.rank(), each = 1;
   clear_tail(y.type, y.raw, y.count);
   if (y.count == 0) return;
   if (rank == 0) return copy_element(x.type, x.raw, 0, y.raw, 0);
+  for (; rank > 1 && begins[rank - 1] == 0 && ends[rank - 1] == 0; --rank)
+    each *= size_t(y.dims[rank - 1]);
   const SmallInts strides = strides_of(x.dims);
   const auto border = [&](size_t axis) {
     return Border{mode, begins[axis], ends[axis], x.dims[axis]};
@@ -61,7 +65,8 @@ void pad_rows(const View& x, const View& y, std::span<const int64_t> begins,
   const int64_t first = std::max<int64_t>(0, -inner.begin);
   const int64_t run = std::clamp<int64_t>(inner.n - first - std::max<int64_t>(0, -inner.end), 0,
                                           int64_t(width) - left);
-  share_rows(pool, y.count / width, width, y.type, [&](size_t row, size_t last) {
+  const size_t line = width * each;
+  share_rows(pool, y.count / line, line, y.type, [&](size_t row, size_t last) {
     for (; row < last; ++row) {
       int64_t base = 0;
       bool outside = false;
@@ -70,22 +75,24 @@ void pad_rows(const View& x, const View& y, std::span<const int64_t> begins,
         outside |= at < 0;
         base += at * strides[axis];
       }
+      const auto copy = [&](int64_t from, size_t to, size_t count) {
+        copy_row(x.type, x.raw, size_t(base) + size_t(from) * each, y.raw, row * line + to * each,
+                 count * each);
+      };
       const auto fill_run = [&](size_t from, size_t count) {
         Loops loops;
-        loops.add(int64_t(count), 0, 1);
-        strided_copy(loops, y.type, constant, 0, y.raw, int64_t(row * width + from), nullptr, isa);
+        loops.add(int64_t(count * each), 0, 1);
+        strided_copy(loops, y.type, constant, 0, y.raw, int64_t(row * line + from * each), nullptr,
+                     isa);
       };
       if (outside) {
         fill_run(0, width);
         continue;
       }
-      copy_row(x.type, x.raw, size_t(base + first), y.raw, row * width + size_t(left), size_t(run));
+      copy(first, size_t(left), size_t(run));
       const auto edge = [&](size_t from, size_t to) {
         if (mode == Mode::constant) return fill_run(from, to - from);
-        for (size_t i = from; i < to; ++i) {
-          copy_row(x.type, x.raw, size_t(base + inner.source(int64_t(i))), y.raw, row * width + i,
-                   1);
-        }
+        for (size_t i = from; i < to; ++i) copy(inner.source(int64_t(i)), i, 1);
       };
       edge(0, size_t(left));
       edge(size_t(left + run), width);
@@ -198,6 +205,42 @@ Result<Facts> infer_pad(const Pad& a, const Facts& in) {
   return out;
 }
 
+std::optional<Relaid> layout(const Pad& a, const Relay& asked) {
+  const size_t rank = asked.layout.rank();
+  const MaybeInts pads = known_ints(a.pads, asked.in, 1);
+  if (asked.from != 0 || !pads || (a.value != 0 && asked.x().type != DType::f32))
+    return std::nullopt;
+  SmallInts axes = all_axes(rank);
+  if (asked.in.size() > 3 && asked.in[3].present()) {
+    const MaybeInts some = asked.in[3].constant_integers();
+    if (!some) return std::nullopt;
+    const Result<SmallInts> resolved = resolve_axes(*some, rank);
+    if (!resolved) return std::nullopt;
+    axes = *resolved;
+  }
+  std::vector<int64_t> begins(rank, 0), ends(rank, 0);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    begins[size_t(axes[i])] = (*pads)[i];
+    ends[size_t(axes[i])] = (*pads)[axes.size() + i];
+  }
+  if (const auto channels = asked.layout.blocked;
+      channels && (begins[*channels] != 0 || ends[*channels] != 0)) {
+    return std::nullopt;
+  }
+  begins = asked.layout.stored<int64_t>(begins, 0);
+  ends = asked.layout.stored<int64_t>(ends, 0);
+  begins.insert(begins.end(), ends.begin(), ends.end());
+  Relaid made = Relaid::newest(asked, *asked.use.op);
+  made.use.attrs["mode"] = asked.use.s("mode");
+  made.inputs.push_back(Operand::of(begins));
+  if (asked.in.size() > 2 && asked.in[2].present()) {
+    made.inputs.push_back({.input = 2, .layout = {}});
+  } else if (a.value != 0) {
+    made.inputs.push_back({.layout = {}, .constant = Tensor::scalar(a.value)});
+  }
+  return made;
+}
+
 std::vector<Case> cases_pad() {
   const Tensor x = Tensor::of<float>({3}, {1, 2, 3});
   return {{.name = "opset1_calls_them_paddings",
@@ -210,6 +253,12 @@ std::vector<Case> cases_pad() {
            .attrs = {{"pads", std::vector<int64_t>{3, 5}}, {"mode", std::string("reflect")}},
            .inputs = {x},
            .expected = {Tensor::of<float>({11}, {2, 3, 2, 1, 2, 3, 2, 1, 2, 3, 2})}},
+          {.name = "images_with_channels_last",
+           .opset = 19,
+           .attrs = {{"mode", std::string("edge")}},
+           .inputs = {Tensor::of<float>({1, 2, 2}, {1, 2, 3, 4}),
+                      Tensor::of<int64_t>({6}, {0, 1, 0, 0, 1, 0})},
+           .expected = {Tensor::of<float>({1, 4, 2}, {1, 2, 1, 2, 3, 4, 3, 4})}},
           {.name = "wrap_repeats_what_cropping_left",
            .opset = 19,
            .attrs = {{"mode", std::string("wrap")}},
@@ -227,6 +276,7 @@ constexpr OpOf<Pad> kPad{
     .infer = infer_pad,
     .reference = reference_pad,
     .cases = cases_pad,
+    .layout = layout,
 };
 
 struct CenterCropPad {

@@ -1,6 +1,7 @@
 // Operators that give the same elements another shape: Identity, Reshape, Flatten, Squeeze and
 // Unsqueeze.
 #include "ops/tensor/ints.h"
+#include "ops/tensor/reshape_layout.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/track.h"
 
@@ -24,6 +25,11 @@ Result<Facts> same_elements(const A& a, const Facts& in, Shape shape) {
   Facts out{Fact::tensor(in[0].type, std::move(shape))};
   track<A>(a, copy_all<A>, 1, in, out);
   return out;
+}
+
+template <class A>
+std::optional<Relaid> reshaped(const A&, const Relay& asked) {
+  return reshape_layout(asked);
 }
 
 struct Identity {};
@@ -51,6 +57,11 @@ std::optional<size_t> alias_identity(const Identity&, const Call& call, size_t) 
   if (!call.in[0].is_tensor()) return std::nullopt;
   return 0;
 }
+std::optional<Relaid> layout_identity(const Identity&, const Relay& asked) {
+  Relaid made = Relaid::same(asked);
+  made.use.op = nullptr;
+  return made;
+}
 std::vector<Case> cases_identity() {
   const Tensor x = Tensor::of<std::string>({2}, {"a", ""});
   return {{.name = "of_strings", .opset = 1, .attrs = {}, .inputs = {x}, .expected = {x}}};
@@ -64,6 +75,7 @@ constexpr OpOf<Identity> kIdentity{
     .reference = reference_identity,
     .cases = cases_identity,
     .alias = alias_identity,
+    .layout = layout_identity,
 };
 
 struct Reshape {
@@ -172,6 +184,7 @@ constexpr OpOf<Reshape> kReshape{
     .reference = copy_all<Reshape>,
     .cases = cases_reshape,
     .alias = alias_all<Reshape>,
+    .layout = reshaped<Reshape>,
 };
 
 struct Flatten {
@@ -204,7 +217,12 @@ Result<Facts> infer_flatten(const Flatten& a, const Facts& in) {
 
 std::vector<Case> cases_flatten() {
   const Tensor x = Tensor::of<float>({2, 1, 3}, {1, 2, 3, 4, 5, 6});
-  return {{.name = "at_the_last_axis_gives_one_column",
+  return {{.name = "ones_behind_the_columns_go",
+           .opset = 9,
+           .attrs = {},
+           .inputs = {Tensor::of<float>({2, 3, 1}, {1, 2, 3, 4, 5, 6})},
+           .expected = {Tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6})}},
+          {.name = "at_the_last_axis_gives_one_column",
            .opset = 9,
            .attrs = {{"axis", int64_t{3}}},
            .inputs = {x},
@@ -220,6 +238,7 @@ constexpr OpOf<Flatten> kFlatten{
     .reference = copy_all<Flatten>,
     .cases = cases_flatten,
     .alias = alias_all<Flatten>,
+    .layout = reshaped<Flatten>,
 };
 
 struct Axes {
@@ -336,6 +355,7 @@ constexpr OpOf<Axes> kUnsqueeze{
     .reference = copy_all<Axes>,
     .cases = cases_unsqueeze,
     .alias = alias_all<Axes>,
+    .layout = reshaped<Axes>,
 };
 constexpr OpOf<Axes> kSqueeze{
     .name = "Squeeze",
@@ -346,6 +366,7 @@ constexpr OpOf<Axes> kSqueeze{
     .reference = copy_all<Axes>,
     .cases = cases_squeeze,
     .alias = alias_all<Axes>,
+    .layout = reshaped<Axes>,
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "op/layout.h"
 #include "ops/noise.h"
 
 namespace sdx::ops {
@@ -187,6 +188,63 @@ constexpr Kernel<Resize> kKernels[] = {
     {"image_f32", fits_resize_image, run_resize_image, resize_image_scratch, pack_resize},
 };
 
+// A Resize that changes no size gives what it gets, but for the bits of a NaN.
+bool changes_nothing(const Resize& a, const Relay& asked, const Wanted& w) {
+  const Fact& x = asked.x();
+  return x.is_concrete() && *x.shape == *asked.out[0].shape &&
+         a.how.coordinates != Coordinates::crop &&
+         (w.by_sizes || (w.scales && std::all_of(w.scales->begin(), w.scales->end(),
+                                                 [](float scale) { return scale == 1; })));
+}
+
+// Scales and sizes of axes that keep their size are left out, or all stay and belong to the axes'
+// new places.
+std::optional<Relaid> layout(const Resize& a, const Relay& asked) {
+  const Wanted w = wanted(a, asked.in);
+  const auto axes = resized_axes(a, asked.layout.rank());
+  if (asked.from != 0 || !axes || a.how.coordinates == Coordinates::crop ||
+      !asked.out[0].has_rank())
+    return std::nullopt;
+  if (changes_nothing(a, asked, w)) {
+    Relaid made = Relaid::same(asked);
+    made.use.op = nullptr;
+    made.canonical_nan = true;
+    return made;
+  }
+  const auto sizes = w.sizes ? constant_dims(*w.sizes) : std::nullopt;
+  if (a.scales_input != 2 || (w.by_sizes ? !sizes : !w.scales)) return std::nullopt;
+  std::vector<int64_t> places, new_sizes, changed(asked.layout.rank(), -1);
+  std::vector<float> scales;
+  for (size_t i = 0; i < axes->size(); ++i) {
+    const auto axis = size_t((*axes)[i]);
+    const bool kept = w.by_sizes ? asked.x().dim(axis).is_const((*sizes)[i]) : (*w.scales)[i] == 1;
+    if (asked.layout.blocked == axis) {
+      if (!kept || a.aspect != Resize::Aspect::stretch) return std::nullopt;
+      continue;
+    }
+    places.push_back(int64_t(asked.layout.at(axis)));
+    if (!kept) changed[axis] = places.back();
+    if (w.by_sizes) new_sizes.push_back((*sizes)[i]);
+    if (!w.by_sizes) scales.push_back((*w.scales)[i]);
+  }
+  // Axes are resized one after the other, in their order.
+  std::erase(changed, -1);
+  if (!std::is_sorted(changed.begin(), changed.end())) return std::nullopt;
+  Relaid made = Relaid::newest(asked, *asked.use.op);
+  made.use.attrs = asked.use.attrs;
+  made.use.attrs["axes"] = places;
+  made.inputs.push_back({.input = 1, .layout = {}});
+  if (w.by_sizes) {
+    made.inputs.push_back({.input = 2, .layout = {}});
+    made.inputs.push_back(Operand::of(new_sizes));
+  } else {
+    made.inputs.push_back({.layout = {},
+                           .constant = Tensor::of<float>({int64_t(scales.size())},
+                                                         std::span(std::as_const(scales)))});
+  }
+  return made;
+}
+
 std::vector<Case> cases_resize() {
   const Tensor x = Tensor::of<float>({1, 1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
   const float inf = std::numeric_limits<float>::infinity();
@@ -256,6 +314,7 @@ constexpr OpOf<Resize> kResize{
     .reference = resize_reference,
     .kernels = kKernels,
     .cases = cases_resize,
+    .layout = layout,
 };
 constexpr OpOf<Resize> kUpsample{
     .name = "Upsample",

@@ -1,4 +1,5 @@
 // Slice.
+#include "op/layout.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/track.h"
@@ -182,6 +183,41 @@ std::optional<size_t> alias(const Slice& a, const Call& call, size_t) {
   return offset * bits(x.type) / 8;
 }
 
+// An axis in blocks is cut between them.
+std::optional<Relaid> layout(const Slice& a, const Relay& asked) {
+  const Fact& x = asked.x();
+  MaybeInts starts = known_ints(a.starts, asked.in, 1), ends = known_ints(a.ends, asked.in, 2),
+            axes = known_ints(a.axes, asked.in, 3), steps = known_ints(a.steps, asked.in, 4);
+  if (asked.from != 0 || !starts || !ends || (given(a.axes, asked.in, 3) && !axes) ||
+      (given(a.steps, asked.in, 4) && !steps)) {
+    return std::nullopt;
+  }
+  if (!steps) steps.emplace(starts->size(), 1);
+  if (!axes) {
+    axes.emplace();
+    for (size_t i = 0; i < starts->size(); ++i) axes->push_back(int64_t(i));
+  }
+  for (size_t i = 0; i < axes->size(); ++i) {
+    const auto axis = resolve_axis((*axes)[i], x.rank());
+    if (!axis) return std::nullopt;
+    (*axes)[i] = int64_t(asked.layout.at(*axis));
+    if (asked.layout.blocked != *axis) continue;
+    const int64_t size = x.dim(*axis).value();
+    const Cut piece = cut((*starts)[i], (*ends)[i], (*steps)[i], size);
+    const int64_t end = piece.start + piece.size;
+    if (piece.step != 1 || piece.start % kLayoutLanes != 0 || piece.size == 0 ||
+        (end % kLayoutLanes != 0 && end != size)) {
+      return std::nullopt;
+    }
+    (*starts)[i] = piece.start / kLayoutLanes;
+    (*ends)[i] = (end + kLayoutLanes - 1) / kLayoutLanes;
+  }
+  Relaid made = Relaid::newest(asked, *asked.use.op);
+  for (const MaybeInts* list : {&starts, &ends, &axes, &steps})
+    made.inputs.push_back(Operand::of(**list));
+  return made;
+}
+
 std::vector<Case> cases() {
   const Tensor x = Tensor::of<int32_t>({2, 3}, {0, 1, 2, 3, 4, 5});
   return {
@@ -208,6 +244,7 @@ constexpr OpOf<Slice> kSlice{
     .reference = reference,
     .cases = cases,
     .alias = alias,
+    .layout = layout,
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Split.
 #include "ops/tensor/split.h"
 
+#include "op/layout.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/track.h"
@@ -136,6 +137,25 @@ std::optional<size_t> alias(const Split& a, const Call& call, size_t slot) {
   return size_t(before) * split_at(dims, *axis).inner * bits(call.in[0].type) / 8;
 }
 
+// An axis in blocks is cut between them.
+std::optional<Relaid> layout(const Split& a, const Relay& asked) {
+  const auto axis = resolve_axis(a.axis, asked.layout.rank());
+  if (asked.from != 0 || !axis) return std::nullopt;
+  std::vector<int64_t> sizes;
+  for (const Fact& part : asked.out) {
+    if (!part.has_rank() || !part.dim(*axis).is_const()) return std::nullopt;
+    sizes.push_back(part.dim(*axis).value());
+  }
+  for (size_t i = 0; asked.layout.blocked == *axis && i < sizes.size(); ++i) {
+    if (i + 1 < sizes.size() && sizes[i] % kLayoutLanes != 0) return std::nullopt;
+    sizes[i] = (sizes[i] + kLayoutLanes - 1) / kLayoutLanes;
+  }
+  Relaid made = Relaid::newest(asked, *asked.use.op);
+  made.use.attrs["axis"] = int64_t(asked.layout.at(*axis));
+  made.inputs.push_back(Operand::of(sizes));
+  return made;
+}
+
 std::vector<Case> cases() {
   const Tensor x = Tensor::of<float>({5}, {1, 2, 3, 4, 5});
   const Tensor two = Tensor::of<float>({2}, {1, 2}), three = Tensor::of<float>({3}, {3, 4, 5});
@@ -150,6 +170,14 @@ std::vector<Case> cases() {
            .attrs = {},
            .inputs = {x, Tensor::of<float>({2}, {2, 3})},
            .expected = {two, three},
+           .outputs = 2},
+          {.name = "channels_of_images",
+           .opset = 18,
+           .attrs = {{"axis", int64_t{1}}},
+           .inputs = {Tensor::of<float>({1, 3, 1, 2}, {1, 2, 3, 4, 5, 6}),
+                      Tensor::of<int64_t>({2}, {1, 2})},
+           .expected = {Tensor::of<float>({1, 1, 1, 2}, {1, 2}),
+                        Tensor::of<float>({1, 2, 1, 2}, {3, 4, 5, 6})},
            .outputs = 2},
           {.name = "the_last_part_may_be_smaller",
            .opset = 18,
@@ -168,6 +196,7 @@ constexpr OpOf<Split> kSplit{
     .reference = reference,
     .cases = cases,
     .alias = alias,
+    .layout = layout,
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Transpose.
 #include "ops/tensor/transpose.h"
 
+#include "op/layout.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/track.h"
@@ -68,6 +69,19 @@ std::optional<size_t> alias(const Transpose& a, const Call& call, size_t) {
   return 0;
 }
 
+// The elements stay where they are, and their axes get other names.
+std::optional<Relaid> layout(const Transpose& a, const Relay& asked) {
+  if (!asked.x().has_rank()) return std::nullopt;
+  const size_t rank = asked.x().rank();
+  std::vector<size_t> name(rank);
+  for (size_t i = 0; i < rank; ++i) name[a.axis(i, rank)] = i;
+  Relaid made = Relaid::same(asked);
+  made.use.op = nullptr;
+  for (size_t& axis : made.out.order) axis = name[axis];
+  if (made.out.blocked) made.out.blocked = name[*made.out.blocked];
+  return made;
+}
+
 std::vector<Case> cases() {
   Tensor packed = Tensor::make(DType::u4, {2, 3});
   Tensor turned = Tensor::make(DType::u4, {3, 2});
@@ -96,6 +110,7 @@ constexpr OpOf<Transpose> kTranspose{
     .reference = reference,
     .cases = cases,
     .alias = alias,
+    .layout = layout,
 };
 
 }  // namespace

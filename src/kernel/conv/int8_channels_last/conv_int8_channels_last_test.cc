@@ -144,26 +144,26 @@ void expect_exact(Isa isa, Int8Unit unit) {
 
 }  // namespace
 
-TEST(ConvLast, is_exact_without_instructions_for_bytes) {
+TEST(ConvInt8ChannelsLast, is_exact_without_instructions_for_bytes) {
   for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
     if (isa_available(isa)) expect_exact(isa, Int8Unit::plain);
   }
 }
-TEST(ConvLast, is_exact_with_avx512_vnni) {
+TEST(ConvInt8ChannelsLast, is_exact_with_avx512_vnni) {
   if (!int8_unit_available(Int8Unit::avx512_vnni))
     GTEST_SKIP() << "this machine has no AVX512-VNNI";
   expect_exact(Isa::avx512, Int8Unit::avx512_vnni);
 }
-TEST(ConvLast, is_exact_with_avx_vnni) {
+TEST(ConvInt8ChannelsLast, is_exact_with_avx_vnni) {
   if (!int8_unit_available(Int8Unit::avx_vnni)) GTEST_SKIP() << "this machine has no AVX-VNNI";
   expect_exact(Isa::avx2, Int8Unit::avx_vnni);
 }
-TEST(ConvLast, is_exact_with_amx) {
+TEST(ConvInt8ChannelsLast, is_exact_with_amx) {
   if (!int8_unit_available(Int8Unit::amx)) GTEST_SKIP() << "this machine has no AMX, or denies it";
   expect_exact(Isa::avx512, Int8Unit::amx);
 }
 // The same kernels, as far as a machine without their instructions can run them.
-TEST(ConvLast, is_exact_with_stand_ins_for_other_machines) {
+TEST(ConvInt8ChannelsLast, is_exact_with_stand_ins_for_other_machines) {
   if (!int8_unit_available(Int8Unit::avx_vnni_evex)) GTEST_SKIP() << "AVX512-VNNI stands in";
   expect_exact(Isa::avx2, Int8Unit::avx_vnni_evex);
   expect_exact(Isa::avx512, Int8Unit::amx_in_memory);

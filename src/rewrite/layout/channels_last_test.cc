@@ -24,7 +24,7 @@ void expect_images(const std::string& before, const std::string& after,
   expect_same_answers(*graph, *made, inputs);
 }
 
-TEST(ImagesLast, a_convolution_between_tokens_reads_them_where_they_lie) {
+TEST(ChannelsLast, a_convolution_between_tokens_reads_them_where_they_lie) {
   expect_images(R"(graph "g" {
   %x = input : f32[1,20,8]
   %1 = <f32[8,32] #0>
@@ -48,11 +48,11 @@ TEST(ImagesLast, a_convolution_between_tokens_reads_them_where_they_lie) {
   %2 = <f32[32,1,3,3] #1>
   %3 = <f32[32] #2>
   %4 = MatMul.13 (%x, %1) : f32[1,20,32]
-  %5 = i64[4] {0, 4, 5, 32}
+  %5 = i64[4] {1, 4, 5, 32}
   %6 = Reshape.25 (%4, %5) : f32[1,4,5,32]
-  %7 = sardonyx::ConvLast.1 {group=32, pads=[1,1,1,1]} (%6, %2, %3) : f32[1,4,5,32]
+  %7 = sardonyx::ConvChannelsLast.1 {group=32, pads=[1,1,1,1]} (%6, %2, %3) : f32[1,4,5,32]
   %8 = sardonyx::Elementwise.1 {code=["gelu 0 0 0"]} (%7) : f32[1,4,5,32]
-  %9 = i64[3] {0, -1, 32}
+  %9 = i64[3] {1, 20, 32}
   %10 = Reshape.25 (%8, %9) : f32[1,20,32]
   output "y" = %10
 }
@@ -60,7 +60,7 @@ TEST(ImagesLast, a_convolution_between_tokens_reads_them_where_they_lie) {
                 {some({8, 32}, 1), some({32, 1, 3, 3}, 2), some({32}, 3)});
 }
 
-TEST(ImagesLast, a_residual_with_a_factor_per_channel_goes_along) {
+TEST(ChannelsLast, a_residual_with_a_factor_per_channel_goes_along) {
   expect_images(R"(graph "g" {
   %x = input : f32[1,4,5,32]
   %1 = <f32[32,1,3,3] #0>
@@ -76,8 +76,8 @@ TEST(ImagesLast, a_residual_with_a_factor_per_channel_goes_along) {
                 R"(graph "g" {
   %x = input : f32[1,4,5,32]
   %1 = <f32[32,1,3,3] #0>
-  %2 = sardonyx::ConvLast.1 {group=32, pads=[1,1,1,1]} (%x, %1, _) : f32[1,4,5,32]
-  %3 = <f32[32] #1>
+  %2 = sardonyx::ConvChannelsLast.1 {group=32, pads=[1,1,1,1]} (%x, %1, _) : f32[1,4,5,32]
+  %3 = <f32[1,1,1,32] #1>
   %4 = sardonyx::Elementwise.1 {code=["mul 0 1","add 3 2"]} (%3, %2, %x) : f32[1,4,5,32]
   output "y" = %4
 }
@@ -85,7 +85,7 @@ TEST(ImagesLast, a_residual_with_a_factor_per_channel_goes_along) {
                 {some({32, 1, 3, 3}, 1), some({32, 1, 1}, 2)});
 }
 
-TEST(ImagesLast, what_a_pointwise_convolution_joins_is_not_copied) {
+TEST(ChannelsLast, what_a_pointwise_convolution_joins_is_not_copied) {
   expect_images(R"(graph "g" {
   %x = input : f32[1,3,3,16]
   %z = input : f32[1,6,6,32]
@@ -106,16 +106,16 @@ TEST(ImagesLast, what_a_pointwise_convolution_joins_is_not_copied) {
   %2 = <f32[8,48,1,1] #0>
   %3 = i64[4] {1, 16, 6, 6}
   %4 = Resize.19 {axes=[0,3,1,2], mode="linear"} (%x, _, _, %3) : f32[1,6,6,16]
-  %5 = sardonyx::ConvLast.1 (%4, %2, _, %z) : f32[1,6,6,8]
-  %6 = Transpose.25 {perm=[0,3,1,2]} (%5) : f32[1,8,6,6]
-  %7 = Relu.14 (%6) : f32[1,8,6,6]
+  %5 = sardonyx::ConvChannelsLast.1 (%4, %2, _, %z) : f32[1,6,6,8]
+  %6 = sardonyx::Elementwise.1 {code=["relu 0 0 0"]} (%5) : f32[1,6,6,8]
+  %7 = Transpose.25 {perm=[0,3,1,2]} (%6) : f32[1,8,6,6]
   output "y" = %7
 }
 )",
                 {some({8, 48, 1, 1}, 1)});
 }
 
-TEST(ImagesLast, a_net_that_starts_with_a_turned_image_stays_as_it_is) {
+TEST(ChannelsLast, a_net_that_starts_with_a_turned_image_stays_as_it_is) {
   const char* same = R"(graph "g" {
   %x = input : f32[1,6,6,16]
   %1 = <f32[16,16,3,3] #0>
@@ -127,7 +127,7 @@ TEST(ImagesLast, a_net_that_starts_with_a_turned_image_stays_as_it_is) {
   expect_images(same, same, {some({16, 16, 3, 3}, 1)});
 }
 
-TEST(ImagesLast, a_resize_of_computed_numbers_to_their_own_size_goes) {
+TEST(ChannelsLast, a_resize_of_computed_numbers_to_their_own_size_goes) {
   expect_images(R"(graph "g" {
   %x = input : f32[1,2,3,3]
   %1 = i64[4] {1, 2, 3, 3}

@@ -1,10 +1,10 @@
-// QLinearConvLast: QLinearConv on images whose channels come last, and perhaps the sum of its bytes
-// and others as QuantisedElementwise makes it; made by a rewrite.
+// QLinearConvChannelsLast: QLinearConv on images whose channels come last, and perhaps the sum of
+// its bytes and others as QuantisedElementwise makes it; made by a rewrite.
 #include "base/aligned.h"
 #include "base/slab.h"
 #include "kernel/conv/int8_channels_last/conv_int8_channels_last.h"
 #include "kernel/quant/sum.h"
-#include "ops/fused/channels_last.h"
+#include "ops/conv/channels_last.h"
 #include "ops/noise.h"
 #include "ops/quant/quantised_conv.h"
 #include "ops/quant/saturate.h"
@@ -17,7 +17,7 @@ constexpr size_t kX = 0, kXScale = 1, kXZero = 2, kW = 3, kWScale = 4, kYScale =
 
 // Without `other`, the attributes of the sum are empty. They are what QuantisedElementwise would
 // have for the inputs y and other.
-struct ConvLast {
+struct QLinearConvChannelsLast {
   QuantisedConv conv;
   std::optional<AddBytes> sum;
 };
@@ -31,9 +31,9 @@ constexpr Version kHistory[] = {
      "sum_zeros: ints} T1 in u8 T2 in i8 u8 T3 in i8 u8 T4 in i32"},
 };
 
-Result<ConvLast> read(const Node& node, const Facts& in) {
-  ConvLast a;
-  SDX_ASSIGN(a.conv, read_quantised_conv(node, channels_first(in[kX]), in[kW]));
+Result<QLinearConvChannelsLast> read(const Node& node, const Facts& in) {
+  QLinearConvChannelsLast a;
+  SDX_ASSIGN(a.conv, read_quantised_conv(node, with_channels_first(in[kX]), in[kW]));
   if (in.size() <= kOther || !in[kOther].present()) return a;
   if (node.has("sum_code") && node.has("sum_scales") &&
       node.ints_or_empty("sum_zeros").size() == 3) {
@@ -49,12 +49,12 @@ Result<ConvLast> read(const Node& node, const Facts& in) {
   return a;
 }
 
-Result<Facts> infer(const ConvLast& a, const Facts& in) {
+Result<Facts> infer(const QLinearConvChannelsLast& a, const Facts& in) {
   if (!in[kX].has_rank() || in[kX].rank() != 4)
     return fail("SDX-T0321", "X is {}, expected rank 4", in[kX].text());
   SDX_ASSIGN(Facts y,
-             infer_quantised_conv(a.conv, channels_first(in[kX]), in[kW], in[kYZero].type));
-  Fact last = channels_last(y[0]);
+             infer_quantised_conv(a.conv, with_channels_first(in[kX]), in[kW], in[kYZero].type));
+  Fact last = with_channels_last(y[0]);
   if (a.sum && last.has_rank() && in[kOther].has_rank() && !(*last.shape == *in[kOther].shape)) {
     return fail("SDX-T0329", "other is {}, expected {}, as y", in[kOther].text(), last.text());
   }
@@ -105,7 +105,7 @@ int64_t sum_with(const AddBytes& sum, int64_t byte, const View& other, size_t at
 
 // As QLinearConv: s = the sum of w * (x - x_zero), + B, modulo 2^32; y = saturate(round half to
 // even(float(s) * ratio) + y_zero).
-Status reference(const ConvLast& a, Args& args) {
+Status reference(const QLinearConvChannelsLast& a, Args& args) {
   const View &x = args.in(kX), &w = args.in(kW), &y = args.out();
   const Int8ChannelsLastShape s = shape_of(a.conv, x.dims, w.dims, y.dims);
   const int32_t x_zero = *args.in(kXZero).data<uint8_t>(), zero = zero_of(args.in(kYZero));
@@ -142,7 +142,7 @@ Status reference(const ConvLast& a, Args& args) {
   return ok();
 }
 
-bool fits(const ConvLast&, const Call& call) {
+bool fits(const QLinearConvChannelsLast&, const Call& call) {
   for (const Fact* fact : {&call.in[kX], &call.out[0]}) {
     for (const int64_t d : fact->dims()) {
       if (d == 0) return false;
@@ -155,12 +155,12 @@ bool fits(const ConvLast&, const Call& call) {
 size_t ratio_bytes(const Int8ChannelsLastShape& s) {
   return aligned_bytes(s.out_channels * sizeof(float));
 }
-size_t scratch(const ConvLast& a, const Call& call) {
+size_t scratch(const QLinearConvChannelsLast& a, const Call& call) {
   const Int8ChannelsLastShape s = shape_of(a.conv, call);
   return ratio_bytes(s) + conv_int8_channels_last_scratch_bytes(s);
 }
 
-std::shared_ptr<const void> pack(const ConvLast& a, const Call& call, Pool& pool) {
+std::shared_ptr<const void> pack(const QLinearConvChannelsLast& a, const Call& call, Pool& pool) {
   const Int8ChannelsLastShape s = shape_of(a.conv, call);
   std::shared_ptr<void> packed = allocate_lasting(conv_int8_channels_last_packed_bytes(s));
   const Tensor& w = *call.in[kW].value;
@@ -168,7 +168,7 @@ std::shared_ptr<const void> pack(const ConvLast& a, const Call& call, Pool& pool
   return packed;
 }
 
-Status run(const ConvLast& a, Args& args) {
+Status run(const QLinearConvChannelsLast& a, Args& args) {
   const View &x = args.in(kX), &y = args.out();
   Int8ChannelsLastArgs c;
   c.shape = shape_of(a.conv, x.dims, args.in(kW).dims, y.dims);
@@ -191,14 +191,14 @@ Status run(const ConvLast& a, Args& args) {
   return ok();
 }
 
-constexpr Kernel<ConvLast> kKernels[] = {{.name = "conv_last",
-                                          .fits = fits,
-                                          .run = run,
-                                          .scratch = scratch,
-                                          .pack = pack,
-                                          .packs = 1u << kW}};
+constexpr Kernel<QLinearConvChannelsLast> kKernels[] = {{.name = "conv_int8_channels_last",
+                                                         .fits = fits,
+                                                         .run = run,
+                                                         .scratch = scratch,
+                                                         .pack = pack,
+                                                         .packs = 1u << kW}};
 
-uint64_t multiply_adds(const ConvLast& a, const Call& call) {
+uint64_t multiply_adds(const QLinearConvChannelsLast& a, const Call& call) {
   const Int8ChannelsLastShape s = shape_of(a.conv, call);
   return uint64_t(s.batch) * s.out[0] * s.out[1] * s.out_channels * s.channels * s.kernel[0] *
          s.kernel[1];
@@ -258,8 +258,8 @@ std::vector<Case> cases() {
                  {1, 9, 9, 70}, {.1f, .07f, .12f}, {-5, 100, 3}, true)};
 }
 
-constexpr OpOf<ConvLast> kQLinearConvLast{
-    .name = "QLinearConvLast",
+constexpr OpOf<QLinearConvChannelsLast> kQLinearConvChannelsLast{
+    .name = "QLinearConvChannelsLast",
     .doc = "QLinearConv on images whose channels come last, and perhaps a sum with other bytes.",
     .history = kHistory,
     .read = read,
@@ -273,6 +273,6 @@ constexpr OpOf<ConvLast> kQLinearConvLast{
 
 }  // namespace
 
-extern const Op qlinear_conv_last = erase<kQLinearConvLast>();
+extern const Op qlinear_conv_channels_last = erase<kQLinearConvChannelsLast>();
 
 }  // namespace sdx::ops

@@ -14,7 +14,7 @@ std::string joined(const std::string& before) {
   table.tensors = {some({96, 16, 1, 1}, 1), some({96, 1, 3, 3}, 2), some({96}, 3)};
   const auto graph = typed::parse(before, table);
   if (!graph.ok()) return graph.error().text();
-  const auto made = apply_rules(*graph, blocked_rules(), "blocked_rules");
+  const auto made = apply_rules(*graph, joining_rules(), "joining_rules");
   if (!made.ok()) return made.error().text();
   const std::vector<Value> inputs = {Value(some(graph->fact(graph->inputs()[0]).dims(), 9))};
   expect_same_answers(*graph, *made, inputs);

@@ -1,19 +1,20 @@
-// ConvLast: Conv of two spatial dimensions on images whose channels come last, [N, H, W, C]; made
-// by the rewrite that keeps images so between products of matrices.
+// ConvChannelsLast: Conv of two spatial dimensions on images whose channels come last, [N, H, W,
+// C]; made by the rewrite that keeps images so between products of matrices.
+#include "kernel/conv/channels_last/conv_channels_last.h"
+
 #include <array>
 #include <cmath>
 
 #include "base/slab.h"
-#include "kernel/conv/channels_last/conv_channels_last.h"
 #include "kernel/epilogue/program.h"
+#include "ops/conv/channels_last.h"
 #include "ops/conv/conv.h"
-#include "ops/fused/channels_last.h"
 #include "ops/noise.h"
 
 namespace sdx::ops {
 namespace {
 
-struct ConvLast {
+struct ConvChannelsLast {
   Window window;
   int64_t group;
 };
@@ -27,9 +28,9 @@ constexpr Version kHistory[] = {
 constexpr size_t kFirstPart = 3;
 constexpr size_t kMostParts = 16;
 
-Result<ConvLast> read(const Node& node, const Facts& in) {
+Result<ConvChannelsLast> read(const Node& node, const Facts& in) {
   SDX_ASSIGN(Window window, read_window(node, 2));
-  ConvLast a{std::move(window), node.i("group")};
+  ConvChannelsLast a{std::move(window), node.i("group")};
   if (a.group < 1) return fail("SDX-T0320", "group is {}, expected at least 1", a.group);
   for (size_t i = 0; i < in.size(); ++i) {
     if (i != 2 && (!in[i].has_rank() || in[i].rank() != 4))
@@ -42,12 +43,12 @@ Result<ConvLast> read(const Node& node, const Facts& in) {
 
 // X as Conv has it.
 Fact whole_first(const Facts& in) {
-  Fact x = channels_first(in[0]);
+  Fact x = with_channels_first(in[0]);
   for (size_t i = kFirstPart; i < in.size(); ++i) (*x.shape)[1] = (*x.shape)[1] + in[i].dim(3);
   return x;
 }
 
-Result<Facts> infer(const ConvLast& a, const Facts& in) {
+Result<Facts> infer(const ConvChannelsLast& a, const Facts& in) {
   const Fact x = whole_first(in);
   SDX_TRY(check_conv_shapes(a.window, Facts{x, in[1]}, Dim(a.group), 1));
   SDX_TRY(check_conv_bias(in, 2, in[1].dim(0)));
@@ -68,13 +69,13 @@ Result<Facts> infer(const ConvLast& a, const Facts& in) {
   return Facts{Fact::tensor(x.type, std::move(shape))};
 }
 
-WindowAxes axes_of(const ConvLast& a, std::span<const int64_t> x, std::span<const int64_t> w,
-                   std::span<const int64_t> y) {
+WindowAxes axes_of(const ConvChannelsLast& a, std::span<const int64_t> x,
+                   std::span<const int64_t> w, std::span<const int64_t> y) {
   return resolve(a.window, x.subspan(1, 2), y.subspan(1, 2), w.subspan(2));
 }
 
-ConvShape kernel_shape(const ConvLast& a, std::span<const int64_t> x, std::span<const int64_t> w,
-                       std::span<const int64_t> y) {
+ConvShape kernel_shape(const ConvChannelsLast& a, std::span<const int64_t> x,
+                       std::span<const int64_t> w, std::span<const int64_t> y) {
   ConvShape s = kernel_shape(axes_of(a, x, w, y));
   s.batch = size_t(x[0]);
   s.groups = size_t(a.group);
@@ -82,7 +83,7 @@ ConvShape kernel_shape(const ConvLast& a, std::span<const int64_t> x, std::span<
   s.out_channels = size_t(w[0]);
   return s;
 }
-ConvShape kernel_shape(const ConvLast& a, const Call& call) {
+ConvShape kernel_shape(const ConvChannelsLast& a, const Call& call) {
   return kernel_shape(a, call.in[0].dims(), call.in[1].dims(), call.out[0].dims());
 }
 
@@ -103,7 +104,7 @@ std::vector<size_t> channels_of(const Call& call) {
 
 // As Conv: one chain of fma from +0 in the order (channel / 16, tap, channel % 16), the padding
 // taking part as +0; then the bias.
-Status reference(const ConvLast& a, Args& args) {
+Status reference(const ConvChannelsLast& a, Args& args) {
   const View &w = args.in(1), &y = args.out();
   const ConvShape s = kernel_shape(a, args.in(0).dims, w.dims, y.dims);
   const WindowAxes axes = axes_of(a, args.in(0).dims, w.dims, y.dims);
@@ -137,7 +138,7 @@ Status reference(const ConvLast& a, Args& args) {
   return ok();
 }
 
-bool fits(const ConvLast& a, const Call& call) {
+bool fits(const ConvChannelsLast& a, const Call& call) {
   if (call.in[1].value == nullptr || !conv_has_work(call)) return false;
   const std::vector<size_t> parts = channels_of(call);
   if (parts.size() > 1 && std::any_of(parts.begin(), parts.end(), [](size_t channels) {
@@ -148,11 +149,11 @@ bool fits(const ConvLast& a, const Call& call) {
   return conv_channels_last_fits(kernel_shape(a, call));
 }
 
-size_t scratch(const ConvLast& a, const Call& call) {
+size_t scratch(const ConvChannelsLast& a, const Call& call) {
   return conv_channels_last_scratch_bytes(kernel_shape(a, call), channels_of(call), call.threads);
 }
 
-std::shared_ptr<const void> pack(const ConvLast& a, const Call& call, Pool& pool) {
+std::shared_ptr<const void> pack(const ConvChannelsLast& a, const Call& call, Pool& pool) {
   const ConvShape s = kernel_shape(a, call);
   std::shared_ptr<void> packed =
       allocate_lasting(conv_channels_last_packed_size(s) * sizeof(float));
@@ -161,7 +162,7 @@ std::shared_ptr<const void> pack(const ConvLast& a, const Call& call, Pool& pool
   return packed;
 }
 
-Status run(const ConvLast& a, Args& args) {
+Status run(const ConvChannelsLast& a, Args& args) {
   ChannelsLastConvArgs c;
   c.shape = kernel_shape(a, args.in(0).dims, args.in(1).dims, args.out().dims);
   Parts parts;
@@ -172,20 +173,20 @@ Status run(const ConvLast& a, Args& args) {
   c.scratch = args.scratch.data();
   EpilogueCall after{args.epilogue, args.epilogue_inputs, args.isa};
   c.epilogue = after.block();
-  conv_channels_last(c, *args.pool, args.isa);
+  sdx::conv_channels_last(c, *args.pool, args.isa);
   return ok();
 }
 
-constexpr Kernel<ConvLast> kKernels[] = {
+constexpr Kernel<ConvChannelsLast> kKernels[] = {
     {.name = "conv_channels_last",
      .fits = fits,
      .run = run,
      .scratch = scratch,
      .pack = pack,
      .packs = 1u << 1,
-     .epilogue = [](const ConvLast&, const Call&) -> size_t { return 3; }}};
+     .epilogue = [](const ConvChannelsLast&, const Call&) -> size_t { return 3; }}};
 
-uint64_t multiply_adds(const ConvLast&, const Call& call) {
+uint64_t multiply_adds(const ConvChannelsLast&, const Call& call) {
   const Dims w = call.in[1].dims(), y = call.out[0].dims();
   uint64_t count = uint64_t(y[0] * y[1] * y[2]);
   for (const int64_t d : w) count *= uint64_t(d);
@@ -217,8 +218,8 @@ std::vector<Case> cases() {
            .inputs = {noise({1, 5, 7, 40}), noise({33, 40, 1, 1}, 2), Value()}}};
 }
 
-constexpr OpOf<ConvLast> kConvLast{
-    .name = "ConvLast",
+constexpr OpOf<ConvChannelsLast> kConvChannelsLast{
+    .name = "ConvChannelsLast",
     .doc = "Conv on images whose channels come last.",
     .history = kHistory,
     .read = read,
@@ -232,6 +233,6 @@ constexpr OpOf<ConvLast> kConvLast{
 
 }  // namespace
 
-extern const Op conv_last = erase<kConvLast>();
+extern const Op conv_channels_last = erase<kConvChannelsLast>();
 
 }  // namespace sdx::ops

@@ -1,7 +1,7 @@
 // The layout of convolutions as text in, text out; and the outputs keep every bit.
 #include <gtest/gtest.h>
 
-#include "rewrite/rewrite.h"
+#include "rewrite/layout/layout.h"
 #include "rewrite/rewrite_testing.h"
 #include "typed/text.h"
 
@@ -19,7 +19,7 @@ void expect_layout(const std::string& before, const std::string& after) {
   const typed::TextTable table = weights();
   const auto graph = typed::parse(before, table);
   ASSERT_TRUE(graph.ok()) << graph.error().text();
-  const auto made = blocked_layout(*graph);
+  const auto made = lay_out(*graph, Aim::kernels);
   ASSERT_TRUE(made.ok()) << made.error().text();
   typed::TextTable again;
   EXPECT_EQ(typed::print(*made, &again), after);
@@ -27,7 +27,7 @@ void expect_layout(const std::string& before, const std::string& after) {
   expect_same_answers(*graph, *made, inputs);
 }
 
-TEST(BlockedLayout, an_island_of_convolutions_keeps_its_channels_in_blocks) {
+TEST(ChannelsBlocked, an_island_of_convolutions_keeps_its_channels_in_blocks) {
   expect_layout(R"(graph "g" {
   %x = input : f32[1,3,15,15]
   %1 = <f32[24,3,3,3] #0>
@@ -54,7 +54,7 @@ TEST(BlockedLayout, an_island_of_convolutions_keeps_its_channels_in_blocks) {
   %3 = <f32[40,24,1,1] #2>
   %4 = <f32[24,40,1,1] #3>
   %5 = <f32[24] #4>
-  %6 = sardonyx::ConvBlocked.1 {plain=1, strides=[2,2]} (%x, %1, %5) : f32[1,2,7,7,16]
+  %6 = sardonyx::ConvBlocked.1 {strides=[2,2]} (%x, %1, %5) : f32[1,2,7,7,16]
   %7 = Relu.14 (%6) : f32[1,2,7,7,16]
   %8 = sardonyx::ConvBlocked.1 {group=24, pads=[1,1,1,1]} (%7, %2) : f32[1,2,7,7,16]
   %9 = i64[2] {2, 3}
@@ -70,7 +70,7 @@ TEST(BlockedLayout, an_island_of_convolutions_keeps_its_channels_in_blocks) {
 )");
 }
 
-TEST(BlockedLayout, a_lone_convolution_stays_as_it_is) {
+TEST(ChannelsBlocked, a_lone_convolution_stays_as_it_is) {
   const std::string same = R"(graph "g" {
   %x = input : f32[1,24,7,7]
   %1 = <f32[40,24,1,1] #0>
@@ -82,7 +82,7 @@ TEST(BlockedLayout, a_lone_convolution_stays_as_it_is) {
   weight.tensors = {some({40, 24, 1, 1}, 3)};
   const auto graph = typed::parse(same, weight);
   ASSERT_TRUE(graph.ok()) << graph.error().text();
-  const auto made = blocked_layout(*graph);
+  const auto made = lay_out(*graph, Aim::kernels);
   ASSERT_TRUE(made.ok());
   typed::TextTable before, after;
   EXPECT_EQ(typed::print(*made, &after), typed::print(*graph, &before));
