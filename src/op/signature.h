@@ -6,16 +6,36 @@
 //   {1,  "(input: T) -> (output: T) {axis: int = 1} T in floats"},
 //   {13, "{axis: int = -1} T += bf16"},
 //
-//   (a: T, b?: T, c...: T, d...2: T, e...~: T)   inputs: single, optional, variadic, variadic of at
-//   least 2, of mixed types
-//   -> (y: T)                                    outputs, likewise; a list given anew replaces the
-//   older list {x: int = 1, y: ints, z!: string, -w}        attributes: default, optional,
-//   required, removed; others stay T in f32 i64 seq(f32)   T += bf16  T -= u4   the types of a
-//   variable; "-T" removes one deprecated, experimental                     flags
+// Inputs stand in brackets, outputs in brackets behind an arrow; a list given anew replaces the
+// older list:
+//
+//   (a: T)                 one input
+//   (b?: T)                may be left out
+//   (c...: T)              any number of one type
+//   (d...2: T)             at least two
+//   (e...~: T)             each of its own type
+//   -> (y: T)              outputs, likewise
+//
+// Attributes stand in braces; those of the older version stay:
+//
+//   {x: int = 1}           with a default
+//   {y: ints}              may be left out
+//   {z!: string}           required
+//   {-w}                   gone since this version
+//
+// Types of a variable, and flags:
+//
+//   T in f32 i64 seq(f32)  these types
+//   T += bf16   T -= u4    more or fewer than before
+//   -T                     the variable is gone
+//   deprecated             from this version on
+//   experimental           no stable version of it exists
 //
 // Type words: the short names of base/dtype.h, seq(..), optional(..), map(k,v), and the groups
-//   ints = i8 i16 i32 i64, uints = u8 .. u64, floats = f16 f32 f64, num = the three,
-//   all = num bool string c64 c128, f8 = the four float8 kinds; seq(all) is seq of each.
+//
+//   ints = i8 i16 i32 i64      uints = u8 u16 u32 u64     floats = f16 f32 f64
+//   num = the three above      f8 = the four float8 kinds
+//   all = num bool string c64 c128; seq(all) is a sequence of each
 #pragma once
 
 #include <map>
