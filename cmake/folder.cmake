@@ -23,8 +23,11 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
       -Wno-uninitialized -Wno-maybe-uninitialized)  # g++ 12 warns inside its own avx512 headers
 endif()
 
+# Code that runs once per model and not per element is compiled with less effort (COLD).
+set(SDX_FLAGS_COLD $<$<CONFIG:Release>:-O1>)
+
 function(sdx_folder name)
-  cmake_parse_arguments(ARG "" "HEADERS" "DEPS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "COLD;BATCHES" "HEADERS" "DEPS;LINK" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})
   # "#include <folder>/x.h" resolves through a directory that holds this folder alone.
   set(root ${CMAKE_BINARY_DIR}/road/${name})
@@ -54,6 +57,12 @@ function(sdx_folder name)
   if(sources)
     sdx_objects(sdx_${name} ${name} ${sources})
     sdx_precompile(sdx_${name} ${ARG_HEADERS})
+    if(ARG_COLD)
+      target_compile_options(sdx_${name} PRIVATE ${SDX_FLAGS_COLD})
+    endif()
+    if(ARG_BATCHES)
+      set_target_properties(sdx_${name} PROPERTIES UNITY_BUILD ${SDX_BATCHES} UNITY_BUILD_BATCH_SIZE 8)
+    endif()
   endif()
   if(isa_sources AND SDX_FUZZ)
     sdx_kernels_of_gcc(sdx_${name} "${isa_sources}")

@@ -81,7 +81,7 @@ struct OpOf {
   // The meaning: scalar, simple, the order of operations in the open.
   Status (*reference)(const A&, Args&);
   std::span<const Kernel<A>> kernels = {};
-  std::vector<Case> (*cases)() = nullptr;
+  std::vector<Case> (*cases)() = nullptr;  // for tests, which read them by tests/cases
 
   std::string_view domain = "";  // "" is ai.onnx
   bool deterministic = true;
@@ -131,7 +131,7 @@ struct Op {
   Result<Facts> (*infer)(const void*, const Facts&);
   Status (*reference)(const void*, Args&);
   std::span<const AnyKernel> kernels;
-  std::vector<Case> (*cases)();
+  std::vector<Case> (*cases)();  // null in the library: see tests/cases
   bool deterministic, whole_values, inplace;
   std::optional<size_t> (*alias)(const void*, const Call&, size_t);
   std::optional<size_t> (*joins)(const void*, const Call&, size_t);
@@ -186,13 +186,16 @@ struct Erased {
 // const Op softmax = erase<kSoftmax>();
 template <const auto& kDecl>
 constexpr Op erase() {
-  using E = detail::Erased<kDecl>;
-  using A = typename E::A;
   Op op{};
   op.domain = kDecl.domain;
   op.name = kDecl.name;
   op.doc = kDecl.doc;
   op.history = kDecl.history;
+#ifdef SDX_CASES  // tests/cases: the declarations again, for their cases alone
+  op.cases = kDecl.cases;
+#else
+  using E = detail::Erased<kDecl>;
+  using A = typename E::A;
   op.attributes = &kAttributesOf<A>;
   op.read = [](const Node& node, const Facts& in) -> Result<std::shared_ptr<const void>> {
     Result<A> attrs = kDecl.read(node, in);
@@ -202,7 +205,6 @@ constexpr Op erase() {
   op.infer = [](const void* a, const Facts& in) { return kDecl.infer(E::as(a), in); };
   op.reference = [](const void* a, Args& args) { return kDecl.reference(E::as(a), args); };
   op.kernels = E::kKernels;
-  op.cases = kDecl.cases;
   op.deterministic = kDecl.deterministic;
   op.whole_values = kDecl.whole_values;
   op.inplace = kDecl.inplace;
@@ -236,6 +238,7 @@ constexpr Op erase() {
   if constexpr (kDecl.stream != nullptr) {
     op.stream = [](const void* a, const Streamed& s) { return kDecl.stream(E::as(a), s); };
   }
+#endif
   return op;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "cases/cases.h"
 #include "op/conform.h"
 #include "ops/list.h"
 #include "ops/noise.h"
@@ -283,8 +284,7 @@ class BadInput : public testing::TestWithParam<const Op*> {};
 
 TEST_P(BadInput, gives_an_error_or_a_defined_answer) {
   const Op* op = GetParam();
-  std::vector<Case> bases;
-  if (op->cases != nullptr) bases = op->cases();
+  std::vector<Case> bases = cases_of(*op);
   // A few of each operator suffice: what differs between them is what the changes reach.
   constexpr size_t kMostCases = 4, kMostElements = 2048;
   std::erase_if(bases, [](const Case& test) {

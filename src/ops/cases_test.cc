@@ -2,6 +2,8 @@
 // expected, and Operator.case/kernel/level gives the reference's bits, with one and two threads;
 // with inputs known beforehand and only at run time; in place; and as an instruction of an
 // element-wise program.
+#include "cases/cases.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -226,7 +228,7 @@ const Meaning& meaning_of(const Op& op, size_t index, bool constant, Pool& pool)
   static size_t at = 0;
   static std::optional<Meaning> kept[2];
   if (current != &op || at != index) kept[0].reset(), kept[1].reset();
-  if (current != &op) cases = op.cases();
+  if (current != &op) cases = cases_of(op);
   current = &op;
   at = index;
   std::optional<Meaning>& meaning = kept[constant ? 1 : 0];
@@ -345,8 +347,7 @@ void register_cases() {
                           [make]() -> CaseTest* { return make(); });
   };
   for (const Op* op : all_ops()) {
-    if (op->cases == nullptr) continue;
-    const std::vector<Case> cases = op->cases();
+    const std::vector<Case> cases = cases_of(*op);
     for (size_t i = 0; i < cases.size(); ++i) {
       add(*op, cases[i].name + "/reference", [op, i] { return new CaseTest(*op, i); });
       for (const Op::AnyKernel& kernel : op->kernels) {
@@ -392,8 +393,7 @@ TEST(Cases, stand_for_what_the_official_suite_leaves_out) {
     const Op* op = find_op("", name);
     if (op == nullptr) op = find_op("ai.onnx.ml", name);
     ASSERT_NE(op, nullptr) << name;
-    ASSERT_NE(op->cases, nullptr) << name;
-    const std::vector<Case> cases = op->cases();
+    const std::vector<Case> cases = cases_of(*op);
     EXPECT_TRUE(std::any_of(cases.begin(), cases.end(),
                             [](const Case& test) { return !test.expected.empty(); }))
         << name << " has no case with an expected value";
