@@ -24,6 +24,8 @@ SDX_DECLARE_ISAS(
     // Lanes that have taken `taken` elements take n more.
     void fold_take(Fold, float* lanes, size_t taken, const float* x, size_t n);
     float fold_end(Fold, const float* lanes);
+    // y[r] = the fold of x[r * n + i] over i < n, for r < rows.
+    void fold_rows(Fold, const float* x, size_t rows, size_t n, float* y);
     // y[c] = the fold of x[i * step + c] over i < n, for c < cols.
     void fold_columns(Fold, const float* x, size_t n, size_t step, size_t cols, float* y);
     // The sum of exp(x - m).

@@ -67,6 +67,41 @@ float end(const float* lane) {
   }));
 }
 
+template <Fold kFold>
+SDX_INLINE float joined(F32x16 all) {
+  if constexpr (kFold == Fold::sum || kFold == Fold::sum_abs || kFold == Fold::sum_square) {
+    return sum(all);
+  } else {
+    return tree(all,
+                [](float a, float b) { return Folding<kFold>::join(one::F32(a), one::F32(b)).v; });
+  }
+}
+
+// Some rows at a time, so that one's chain of sums is not waited for.
+template <Fold kFold>
+void whole_rows(const float* x, size_t rows, size_t n, float* y) {
+  using F = Folding<kFold>;
+  constexpr size_t kTogether = 4;
+  const size_t whole = n / 16 * 16, rest = n - whole;
+  for (; rows >= kTogether; rows -= kTogether, x += kTogether * n, y += kTogether) {
+    F32x16 all[kTogether];
+    for (F32x16& a : all) a = F32x16(F::kNone);
+    for (size_t i = 0; i < whole; i += 16) {
+      for (size_t r = 0; r < kTogether; ++r) all[r] = F::enter(all[r], load(x + r * n + i));
+    }
+    for (size_t r = 0; r < kTogether; ++r) {
+      if (rest != 0) all[r] = F::enter(all[r], load_n(x + r * n + whole, rest, F::kNone));
+      y[r] = canonical(joined<kFold>(all[r]));
+    }
+  }
+  for (; rows != 0; --rows, x += n, ++y) {
+    F32x16 all(F::kNone);
+    for (size_t i = 0; i < whole; i += 16) all = F::enter(all, load(x + i));
+    if (rest != 0) all = F::enter(all, load_n(x + whole, rest, F::kNone));
+    *y = canonical(joined<kFold>(all));
+  }
+}
+
 constexpr size_t kColumns = 64;  // whose sixteen lanes stay in the first cache
 
 template <Fold kFold>
@@ -133,6 +168,9 @@ float fold_end(Fold fold, const float* lane) {
   SDX_FOLDS(end)
   return 0;
 }
+#undef SDX_FOLD_ARGS
+#define SDX_FOLD_ARGS (x, rows, n, y)
+void fold_rows(Fold fold, const float* x, size_t rows, size_t n, float* y) { SDX_FOLDS(whole_rows) }
 #undef SDX_FOLD_ARGS
 #define SDX_FOLD_ARGS (x, n, step, cols, y)
 void fold_columns(Fold fold, const float* x, size_t n, size_t step, size_t cols, float* y) {

@@ -77,6 +77,26 @@ TEST(Folds, take_elements_by_sixteen_lanes_however_they_are_cut) {
   }
 }
 
+TEST(Folds, of_whole_rows_have_the_bits_of_single_ones) {
+  for (const size_t n : kLengths) {
+    constexpr size_t kRows = 7;
+    std::vector<float> x = random_floats(kRows * n, unsigned(n) + 11);
+    x[n / 2] = kNan, x[n] = -0.0f;
+    for (const Fold fold : kFolds) {
+      std::vector<float> want(kRows);
+      for (size_t r = 0; r < kRows; ++r) {
+        want[r] = folded(fold, n, {x.begin() + long(r * n), x.begin() + long((r + 1) * n)});
+      }
+      for (const Isa isa : available_isas()) {
+        SCOPED_TRACE(isa_name(isa));
+        std::vector<float> got(kRows, 5.f);
+        SDX_PICK(fold_rows, isa)(fold, x.data(), kRows, n, got.data());
+        expect_bits(want, got);
+      }
+    }
+  }
+}
+
 TEST(Folds, of_columns_have_the_bits_of_rows) {
   const size_t n = 37, step = 90;
   const std::vector<float> x = random_floats(n * step, 3);

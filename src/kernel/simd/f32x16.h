@@ -41,11 +41,24 @@ static_assert(F32x16::kLanes == 16 && F64x16::kLanes == 16);
 SDX_INLINE F32x16 load(const float* p) { return F32x16::load(p); }
 SDX_INLINE void store(float* p, F32x16 a) { a.store(p); }
 
+#if defined(SDX_ISA_avx2)
+SDX_INLINE __m256i first_of_eight(int count) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+#endif
+
 // The first `count` (0 to 16) floats at p; the other lanes are `fill`. Nothing behind them is read
 // or written.
 SDX_INLINE F32x16 load_n(const float* p, size_t count, float fill = 0.0f) {
 #if defined(SDX_ISA_avx512)
   return _mm512_mask_loadu_ps(F32x16(fill).v, __mmask16((1u << count) - 1), p);
+#elif defined(SDX_ISA_avx2)
+  const auto part = [fill](const float* from, __m256i in) {
+    return _mm256_blendv_ps(_mm256_set1_ps(fill), _mm256_maskload_ps(from, in),
+                            _mm256_castsi256_ps(in));
+  };
+  return {F32(part(p, first_of_eight(int(count)))),
+          F32(part(p + 8, first_of_eight(int(count) - 8)))};
 #else
   float lanes[16];
   F32x16(fill).store(lanes);
@@ -56,6 +69,9 @@ SDX_INLINE F32x16 load_n(const float* p, size_t count, float fill = 0.0f) {
 SDX_INLINE void store_n(float* p, F32x16 a, size_t count) {
 #if defined(SDX_ISA_avx512)
   _mm512_mask_storeu_ps(p, __mmask16((1u << count) - 1), a.v);
+#elif defined(SDX_ISA_avx2)
+  _mm256_maskstore_ps(p, first_of_eight(int(count)), a.lo.v);
+  _mm256_maskstore_ps(p + 8, first_of_eight(int(count) - 8), a.hi.v);
 #else
   float lanes[16];
   a.store(lanes);

@@ -25,6 +25,8 @@ struct SoftmaxRows {
   bool halves = false;
 };
 
-SDX_DECLARE_ISAS(void softmax_rows(const SoftmaxRows&);)
+SDX_DECLARE_ISAS(void softmax_rows(const SoftmaxRows&);
+                 // Rows of n floats, one behind the other, from x to y, which may be x.
+                 void softmax_apart(const float* x, float* y, size_t rows, size_t n);)
 
 }  // namespace sdx

@@ -1,6 +1,7 @@
 #include "kernel/softmax/softmax.h"
 
 #include "kernel/math/math_isa.h"
+#include "kernel/simd/unroll.h"
 
 namespace sdx::SDX_ISA {
 namespace {
@@ -34,9 +35,15 @@ SDX_INLINE F32x16 mask_at(const typename Kept::Element* row, size_t step, size_t
   return Kept::get(some);
 }
 
+// Of numbers; which of two zeros it is does not matter.
 SDX_INLINE float greatest(F32x16 a) {
 #if defined(SDX_ISA_avx512)
   return _mm512_reduce_max_ps(a.v);
+#elif defined(SDX_ISA_avx2)
+  const __m256 eight = _mm256_max_ps(a.lo.v, a.hi.v);
+  const __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+  const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
 #else
   return tree(a, [](float x, float y) { return x > y ? x : y; });
 #endif
@@ -110,12 +117,13 @@ SDX_INLINE Range enter(const SoftmaxRows& s, size_t row) {
   return seen.range();
 }
 
-// e^x for x <= 0, with the bits of lanes::exp; some NaN for NaN (max_raw gives its second operand
-// then).
+// e^x for x <= 0, with the bits of lanes::exp; some NaN for NaN. Far below, as behind a row's end
+// and under masks, no power is taken: one that underflows is many times slower.
 template <class F>
 SDX_INLINE F power(F x) {
-  const auto e = lanes::exp_parts(max_raw(F(-104.0f), x));
-  return ldexp(e.hi, e.n);
+  const auto far = x <= F(-104.0f);
+  const auto e = lanes::exp_parts(select(far, F(0.0f), x));
+  return select(far, F(0.0f), ldexp(e.hi, e.n));
 }
 
 // Powers below this one are divided by an instruction.
@@ -220,7 +228,125 @@ void all_rows(const SoftmaxRows& s) {
   }
 }
 
+// What divides a row's powers: by the quotient's own rounding where that is safe.
+struct Divisor {
+  F32x16 total, y, z, minus;
+  bool safe;
+  SDX_INLINE Divisor(float sum, M16 small) : total(sum), safe(false) {
+#if defined(SDX_ISA_avx512) || defined(SDX_ISA_avx2)
+    safe = sum < 0x1p24f && !any(small);  // a NaN is not safe
+    const float inverse = 1.0f / sum;
+    y = F32x16(inverse);
+    z = F32x16(__builtin_fmaf(-inverse, sum, 1.0f) * inverse);
+    minus = F32x16(-sum);
+#else
+    (void)small;
+#endif
+  }
+  SDX_INLINE F32x16 quick(F32x16 e) const {
+    const F32x16 q = fma(e, y, e * z);
+    return fma(fma(q, minus, e), y, q);
+  }
+  SDX_INLINE F32x16 slow(F32x16 e) const { return lanes::canonical(e / total); }
+};
+
+SDX_INLINE M16 is_small(F32x16 e) { return (e < F32x16(kSmall)) & (e > F32x16(0.0f)); }
+
+// Rows of Vecs vectors, the last of which may be shorter, stay in registers from the first look at
+// them to the quotients. Behind the end are powers of zero.
+template <int Vecs>
+void short_rows(const float* x, float* y, size_t rows, size_t n) {
+  constexpr int kLast = Vecs - 1;
+  const size_t rest = n - 16 * kLast;
+  for (; rows != 0; --rows, x += n, y += n) {
+    F32x16 e[Vecs];
+    unroll<kLast>([&](auto v)
+                      __attribute__((always_inline)) { e[v.value] = load(x + 16 * v.value); });
+    e[kLast] = load_n(x + 16 * kLast, rest, kMinusInfinity);
+    F32x16 high = e[0];
+    unroll<kLast>([&](auto v)
+                      __attribute__((always_inline)) { high = max_raw(e[v.value + 1], high); });
+    const F32x16 most(greatest(high));
+    F32x16 total(0.0f);
+    M16 small = total != total;
+    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+      e[v.value] = power(e[v.value] - most);
+      total = total + e[v.value];
+      small = small | is_small(e[v.value]);
+    });
+    const Divisor divisor(sum(total), small);
+    const auto write = [&](auto divide) __attribute__((always_inline)) {
+      unroll<kLast>([&](auto v) __attribute__((always_inline)) {
+        store(y + 16 * v.value, divide(e[v.value]));
+      });
+      store_n(y + 16 * kLast, divide(e[kLast]), rest);
+    };
+    if (divisor.safe) {
+      write([&](F32x16 p) __attribute__((always_inline)) { return divisor.quick(p); });
+    } else {
+      write([&](F32x16 p) __attribute__((always_inline)) { return divisor.slow(p); });
+    }
+  }
+}
+
+// Longer rows: once over them for the greatest, once for the powers, once to divide.
+void long_row(const float* x, float* y, size_t n) {
+  const size_t whole = n / 16 * 16, rest = n - whole;
+  F32x16 high[4];
+  for (F32x16& h : high) h = F32x16(kMinusInfinity);
+  size_t i = 0;
+  for (; i + 64 <= whole; i += 64) {
+    unroll<4>([&](auto v) __attribute__((always_inline)) {
+      high[v.value] = max_raw(load(x + i + 16 * v.value), high[v.value]);
+    });
+  }
+  for (; i < whole; i += 16) high[0] = max_raw(load(x + i), high[0]);
+  if (rest != 0) high[1] = max_raw(load_n(x + whole, rest, kMinusInfinity), high[1]);
+  const F32x16 most(greatest(max_raw(max_raw(high[0], high[1]), max_raw(high[2], high[3]))));
+
+  F32x16 total(0.0f);
+  M16 small = total != total;
+  const auto add = [&](F32x16 e) __attribute__((always_inline)) {
+    total = total + e;
+    small = small | is_small(e);
+  };
+  for (i = 0; i + 32 <= whole; i += 32) {
+    const Pair<F32x16> e = power(Pair<F32x16>(load(x + i) - most, load(x + i + 16) - most));
+    add(e.lo);
+    add(e.hi);
+    store(y + i, e.lo);
+    store(y + i + 16, e.hi);
+  }
+  for (; i < whole; i += 16) {
+    const F32x16 e = power(load(x + i) - most);
+    add(e);
+    store(y + i, e);
+  }
+  F32x16 end(0.0f);
+  if (rest != 0) {
+    end = power(load_n(x + whole, rest, kMinusInfinity) - most);
+    add(end);
+  }
+  const Divisor divisor(sum(total), small);
+  if (divisor.safe) {
+    for (i = 0; i < whole; i += 16) store(y + i, divisor.quick(load(y + i)));
+    if (rest != 0) store_n(y + whole, divisor.quick(end), rest);
+  } else {
+    for (i = 0; i < whole; i += 16) store(y + i, divisor.slow(load(y + i)));
+    if (rest != 0) store_n(y + whole, divisor.slow(end), rest);
+  }
+}
+
 }  // namespace
+
+void softmax_apart(const float* x, float* y, size_t rows, size_t n) {
+  if (n == 0) return;
+  constexpr void (*kShort[])(const float*, float*, size_t, size_t) = {
+      short_rows<1>, short_rows<2>, short_rows<3>, short_rows<4>, short_rows<5>, short_rows<6>};
+  const size_t vectors = (n + 15) / 16;
+  if (vectors <= sizeof kShort / sizeof *kShort) return kShort[vectors - 1](x, y, rows, n);
+  for (size_t row = 0; row < rows; ++row) long_row(x + row * n, y + row * n, n);
+}
 
 void softmax_rows(const SoftmaxRows& s) { s.halves ? all_rows<Halves>(s) : all_rows<Floats>(s); }
 

@@ -93,5 +93,25 @@ TEST(SoftmaxRows, has_the_bits_of_the_sum_the_softmax_and_the_guard) {
   }
 }
 
+TEST(SoftmaxApart, has_the_bits_of_the_softmax_of_rows_of_every_length) {
+  for (const size_t n : {1, 2, 7, 15, 16, 17, 31, 32, 33, 49, 64, 65, 80, 96, 97, 113, 197, 1500}) {
+    const size_t rows = 61;
+    const std::vector<float> x = scores(rows, n, n);
+    std::vector<float> expected = x;
+    for (size_t r = 0; r < rows; ++r) {
+      softmax(expected.data() + r * n, n);
+      for (size_t j = r * n; j < (r + 1) * n; ++j)
+        expected[j] = expected[j] != expected[j] ? __builtin_nanf("") : expected[j];
+    }
+    for (const Isa isa : available_isas()) {
+      std::vector<float> y(x.size() + 16, 5.0f);
+      SDX_PICK(softmax_apart, isa)(x.data(), y.data(), rows, n);
+      EXPECT_EQ(std::memcmp(y.data(), expected.data(), x.size() * sizeof(float)), 0)
+          << isa_name(isa) << " n " << n;
+      for (size_t j = x.size(); j < y.size(); ++j) EXPECT_EQ(y[j], 5.0f);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sdx

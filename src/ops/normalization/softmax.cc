@@ -68,30 +68,12 @@ Status reference(const Softmax& a, Args& args) {
 
 bool fits(const Softmax&, const Call& call) { return call.in[0].type == DType::f32; }
 
-// Rows are copied, a few at a time, to where there is room behind them for a whole vector.
-size_t rows_at_once(size_t n) { return std::clamp<size_t>(4096 / (n + 1), 1, 16); }
-size_t scratch(const Softmax& a, const Call& call) {
-  const AxisSplit at = split_at(call.in[0].dims(), a.first, a.count);
-  if (at.inner != 1 || a.log) return 0;
-  return size_t(call.threads) * rows_at_once(at.size) * aligned_floats(at.size) * sizeof(float);
-}
-
 void run_rows(const AxisSplit& at, Args& args) {
-  const size_t n = at.size, ld = aligned_floats(n), most = rows_at_once(n);
-  const auto softmax = SDX_PICK(softmax_rows, args.isa);
-  args.pool->parallel(at.outer, 1 + 4096 / (n + 1), [&](size_t begin, size_t end, int thread) {
-    SoftmaxRows s;
-    s.x = reinterpret_cast<float*>(args.scratch.data()) + size_t(thread) * most * ld;
-    s.ld = ld;
-    s.n = n;
-    for (; begin < end; begin += s.rows) {
-      s.rows = std::min(most, end - begin);
-      const float* x = args.in(0).data<float>() + begin * n;
-      float* y = args.out().data<float>() + begin * n;
-      for (size_t r = 0; r < s.rows; ++r) std::copy_n(x + r * n, n, s.x + r * ld);
-      softmax(s);
-      for (size_t r = 0; r < s.rows; ++r) std::copy_n(s.x + r * ld, n, y + r * n);
-    }
+  const size_t n = at.size;
+  const auto softmax = SDX_PICK(softmax_apart, args.isa);
+  args.pool->parallel(at.outer, 1 + 4096 / (n + 1), [&](size_t begin, size_t end, int) {
+    softmax(args.in(0).data<float>() + begin * n, args.out().data<float>() + begin * n, end - begin,
+            n);
   });
 }
 
@@ -171,7 +153,7 @@ Status run_narrow(const Softmax& a, Args& args) {
 }
 
 constexpr Kernel<Softmax> kKernels[] = {
-    {.name = "softmax_f32", .fits = fits, .run = run, .scratch = scratch},
+    {.name = "softmax_f32", .fits = fits, .run = run},
     {.name = "softmax_f16", .fits = fits_narrow, .run = run_narrow, .scratch = scratch_narrow},
 };
 

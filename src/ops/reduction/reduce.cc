@@ -300,7 +300,20 @@ float affine(How how, float x, size_t n) {
   }
 }
 
+// Rows that lie one behind the other.
+void run_whole_rows(const Reduce& a, const Reduced& r, const float* x, float* y, Args& args) {
+  const auto rows = SDX_PICK(fold_rows, args.isa);
+  args.pool->parallel(r.outputs, 1 + 4096 / (r.count + 1), [&](size_t begin, size_t end, int) {
+    rows(fold_of(a.how), x + begin * r.count, end - begin, r.count, y + begin);
+    if (a.how == How::mean || a.how == How::l2 || a.how == How::log_sum) {
+      for (size_t o = begin; o < end; ++o) y[o] = affine(a.how, y[o], r.count);
+    }
+  });
+}
+
 void run_rows(const Reduce& a, const Reduced& r, const float* x, float* y, Args& args) {
+  if (r.gone_axes == 1 && r.kept_axes <= 1 && a.how != How::log_sum_exp)
+    return run_whole_rows(a, r, x, y, args);
   const Fold fold = fold_of(a.how);
   const auto begin_fold = SDX_PICK(fold_begin, args.isa);
   const auto take = SDX_PICK(fold_take, args.isa);
