@@ -1,13 +1,16 @@
-// Pooling of one plane (up to three spatial dimensions) in single precision.
+// Pooling of planes (up to three spatial dimensions) in single precision.
 //
 // max: the greatest element of the window, NaN if one is NaN, +0 greater than -0; -inf if the
 // window is empty. average: the elements of the window added one after the other in row-major
 // order, from +0, then divided by the output's own count.
+//
+// Planes are staged in phases (kernel/window/phases.h), small ones one behind the other.
 #pragma once
 
 #include <cstddef>
 
 #include "kernel/isa.h"
+#include "kernel/window/phases.h"
 
 namespace sdx {
 
@@ -20,22 +23,45 @@ struct PoolShape {
   size_t dilation[3] = {1, 1, 1};
   size_t pad[3] = {0, 0, 0};  // at the beginning
 
-  // Rows are staged with their padding, and for a stride s along the width as columns 0, s, 2s ...,
-  // then 1, s + 1 ..., so that sixteen outputs read sixteen contiguous elements.
-  size_t phase_size() const {
-    return (out[2] + 15) / 16 * 16 + (kernel[2] - 1) * dilation[2] / stride[2] + 1;
+  [[gnu::always_inline]] size_t outputs() const { return out[0] * out[1] * out[2]; }
+  [[gnu::always_inline]] size_t inputs() const { return in[0] * in[1] * in[2]; }
+  [[gnu::always_inline]] size_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
+
+  // Planes that are staged at once: enough for some whole vectors.
+  size_t planes_together() const {
+    const size_t size = phase_size(*this);
+    return reads_in_place() || size >= 512 ? 1 : 1024 / (size + 1) + 1;
   }
-  size_t row_size() const { return reads_in_place() ? in[2] : phase_size() * stride[2]; }
-  size_t staged_size() const { return reads_in_place() ? 0 : in[0] * in[1] * row_size(); }
+  // From a phase of the planes to the next.
+  size_t phase_step() const { return planes_together() * phase_size(*this); }
+  // Floats: the phases, and a row of outputs.
+  size_t staged_size() const {
+    return reads_in_place() ? 0 : phase_step() * (phase_count(*this) + 1) + 2 * kPhaseSlack;
+  }
   // Nothing happens along the width, which is whole vectors: channels that come last.
-  bool reads_in_place() const {
+  [[gnu::always_inline]] bool reads_in_place() const {
     return kernel[2] == 1 && stride[2] == 1 && pad[2] == 0 && in[2] == out[2] && in[2] % 16 == 0;
   }
 };
 
-// `staged`: room for shape.staged_size() floats, aligned to 64. counts: one per output.
-SDX_DECLARE_ISAS(void max_pool_plane(const PoolShape&, const float* x, float* y, float* staged);
-                 void average_pool_plane(const PoolShape&, const float* x, const float* counts,
-                                         float* y, float* staged);)
+// What the sums of windows are divided by.
+struct PoolCounts {
+  const float* each;  // one per output of a plane
+  bool all_equal;
+};
+
+// What all planes of a shape share.
+struct PoolWork {
+  const PoolShape* shape;
+  size_t phase_step;  // shape->phase_step()
+  const size_t* tap;  // find_taps(*shape, phase_step)
+};
+
+// `planes` is at most shape.planes_together(). `staged`: room for shape.staged_size() floats,
+// aligned to 64.
+SDX_DECLARE_ISAS(void max_pool_planes(const PoolWork&, const float* x, float* y, size_t planes,
+                                      float* staged);
+                 void average_pool_planes(const PoolWork&, const float* x, const PoolCounts&,
+                                          float* y, size_t planes, float* staged);)
 
 }  // namespace sdx

@@ -1,123 +1,190 @@
 #include "kernel/window/pool_plane.h"
 
-#include <cstring>
-
 #include "kernel/simd/f32x16.h"
+#include "kernel/simd/unroll.h"
+#include "kernel/window/stage_phases.h"
 
 namespace sdx::SDX_ISA {
 namespace {
 
-// Integers in the order of floats, NaN above all: the greatest of many is then one integer
-// comparison each.
+#if defined(SDX_ISA_avx512)
+SDX_INLINE I32 greater_of(I32 a, I32 b) {
+  return (RawI32)_mm512_max_epi32((__m512i)a.v, (__m512i)b.v);
+}
+#elif defined(SDX_ISA_avx2)
+SDX_INLINE I32 greater_of(I32 a, I32 b) {
+  return (RawI32)_mm256_max_epi32((__m256i)a.v, (__m256i)b.v);
+}
+#else
+SDX_INLINE I32 greater_of(I32 a, I32 b) { return select(a > b, a, b); }
+#endif
+template <class T>
+SDX_INLINE Pair<T> greater_of(Pair<T> a, Pair<T> b) {
+  return {greater_of(a.lo, b.lo), greater_of(a.hi, b.hi)};
+}
+
+// Integers in the order of floats, so that the greatest of many is one integer comparison each. The
+// distance wraps around for the NaNs with a sign, which would come before -infinity: all NaNs are
+// on top.
+constexpr int32_t kBehindNans = 0x007fffff;
 SDX_INLINE I32x16 key_of(F32x16 x) {
-  const I32x16 i = bits(lanes::canonical(x));
-  return i ^ ((i >> 31) & I32x16(0x7fffffff));
+  const I32x16 i = bits(x);
+  return (i ^ ((i >> 31) & I32x16(0x7fffffff))) - I32x16(kBehindNans);
 }
 SDX_INLINE F32x16 float_of(I32x16 key) {
-  return from_bits(key ^ ((key >> 31) & I32x16(0x7fffffff)));
+  const I32x16 i = key + I32x16(kBehindNans);
+  return lanes::canonical(from_bits(i ^ ((i >> 31) & I32x16(0x7fffffff))));
 }
 
-void stage(const PoolShape& s, const float* x, float fill, float* staged) {
-  const size_t width = s.in[2], stride = s.stride[2], pad = s.pad[2], phase = s.phase_size();
-  for (size_t row = 0; row < s.in[0] * s.in[1]; ++row, x += width) {
-    for (size_t p = 0; p < stride; ++p, staged += phase) {
-      // Element j holds column j * stride + p - pad.
-      size_t begin = p >= pad ? 0 : (pad - p + stride - 1) / stride;
-      size_t end = width + pad > p ? (width + pad - p + stride - 1) / stride : 0;
-      if (begin > phase) begin = phase;
-      if (end > phase) end = phase;
-      if (end < begin) end = begin;
-      for (size_t j = 0; j < begin; ++j) staged[j] = fill;
-      const float* from = x + begin * stride + p - pad;
-      if (stride == 1) {
-        memcpy(staged + begin, from, (end - begin) * sizeof(float));
+// The whole of some planes: take(acc, sixteen staged elements) folds a window from `start` on,
+// done(acc, output of the plane, how many count) is what is written.
+template <class V, class Enter, class Take, class Done>
+SDX_INLINE void pool_planes(const PoolWork& work, const float* x, float* y, size_t planes,
+                            float* staged, F32x16 fill, V start, Enter enter, Take take,
+                            Done done) {
+  const PoolShape& s = *work.shape;
+  const size_t size = phase_size(s), step = work.phase_step, taps = s.taps();
+  const size_t outputs = s.outputs(), width = s.out[2];
+  if (outputs == 0 || planes == 0) return;
+  float* sums = staged + phase_count(s) * step + kPhaseSlack;
+  for (size_t i = 0; i < planes; ++i) {
+    stage_phases<Borders::fill>(s, x + i * s.inputs(), fill, staged + i * size, step, enter);
+  }
+  const size_t end = (planes - 1) * size + outputs_span(s);
+  // Four vectors at once hide the latency of a sum.
+  for (size_t at = 0; at < end; at += 64) {
+    V acc[4] = {start, start, start, start};
+    for (size_t k = 0; k < taps; ++k) {
+      const float* from = staged + work.tap[k] + at;
+      unroll<4>([&](auto v) __attribute__((always_inline)) {
+        acc[v.value] = take(acc[v.value], from + 16 * v.value);
+      });
+    }
+    unroll<4>([&](auto v) __attribute__((always_inline)) {
+      if constexpr (requires { from_bits(acc[0]); }) {
+        store(sums + at + 16 * v.value, from_bits(acc[v.value]));
       } else {
-        for (size_t j = begin; j < end; ++j, from += stride) staged[j] = *from;
+        store(sums + at + 16 * v.value, acc[v.value]);
       }
-      for (size_t j = end; j < phase; ++j) staged[j] = fill;
+    });
+  }
+  const size_t down = phase_dim(s, 1), along = phase_dim(s, 2);
+  const bool dense = down == s.out[1] && along == width;
+  const size_t depth = dense ? 1 : s.out[0], rows = dense ? 1 : s.out[1];
+  const size_t length = dense ? outputs : width;
+  for (size_t plane = 0; plane < planes; ++plane) {
+    size_t at = 0;
+    for (size_t z = 0; z < depth; ++z) {
+      for (size_t row = 0; row < rows; ++row, at += length, y += length) {
+        const float* from = sums + plane * size + (z * down + row) * along;
+        size_t i = 0;
+        for (; i + 16 <= length; i += 16) store(y + i, done(load(from + i), at + i, size_t{16}));
+        if (i < length) {
+          const size_t count = length - i;
+          store_n(y + i, done(load(from + i), at + i, count), count);
+        }
+      }
     }
   }
 }
 
-// take(acc, sixteen staged elements) over the window of sixteen outputs from `first` on, padding
-// rows left out.
-template <class Acc, class Take>
-SDX_INLINE Acc window(const PoolShape& s, const float* staged, size_t z, size_t y, size_t first,
-                      Acc acc, Take take) {
-  const size_t row_size = s.row_size(), phase = s.phase_size();
-  for (size_t kz = 0; kz < s.kernel[0]; ++kz) {
-    const size_t iz = z * s.stride[0] + kz * s.dilation[0] -
-                      s.pad[0];  // wraps to a very large one before the input
-    if (iz >= s.in[0]) continue;
-    for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
-      const size_t iy = y * s.stride[1] + ky * s.dilation[1] - s.pad[1];
-      if (iy >= s.in[1]) continue;
-      const float* row = staged + (iz * s.in[1] + iy) * row_size + first;
-      for (size_t kx = 0; kx < s.kernel[2]; ++kx) {
-        const size_t column = kx * s.dilation[2];
-        acc = take(acc, row + column % s.stride[2] * phase + column / s.stride[2]);
-      }
+// The quotients of sums by one count. By a power of two it is a product; otherwise the product with
+// the inverse is corrected once, which rounds as the quotient does where nothing over- or
+// underflows (as in kernel/softmax).
+struct EqualCounts {
+  F32x16 count, inverse, rest, minus;
+  bool exact;
+  explicit EqualCounts(float n)
+      : count(n),
+        inverse(1.0f / n),
+        rest(__builtin_fmaf(-(1.0f / n), n, 1.0f) * (1.0f / n)),
+        minus(-n),
+        exact((bits(one::F32(n)).v & 0x7fffff) == 0) {}
+  SDX_INLINE F32x16 operator()(F32x16 sum) const {
+    if (exact) return sum * inverse;
+#if defined(SDX_ISA_avx512) || defined(SDX_ISA_avx2)
+    const F32x16 size = lanes::abs(sum);
+    const M16 usual =
+        (size == F32x16(0.0f)) | ((size > F32x16(0x1p-77f)) & (size < F32x16(0x1p120f)));
+    if (__builtin_expect(all(usual), 1)) {
+      const F32x16 q = fma(sum, inverse, sum * rest);
+      return fma(fma(q, minus, sum), inverse, q);
     }
+#endif
+    return sum / count;
   }
-  return acc;
-}
+};
 
-template <class Body>
-SDX_INLINE void each_block(const PoolShape& s, Body body) {
+// take(acc, sixteen elements) over the windows of channels that come last.
+template <class V, class Take, class Done>
+SDX_INLINE void pool_in_place(const PoolShape& s, const float* x, float* y, V start, Take take,
+                              Done done) {
+  const size_t width = s.in[2];
   size_t at = 0;
   for (size_t z = 0; z < s.out[0]; ++z) {
-    for (size_t y = 0; y < s.out[1]; ++y, at += s.out[2]) {
-      for (size_t x = 0; x < s.out[2]; x += 16)
-        body(z, y, x, at + x, s.out[2] - x < 16 ? s.out[2] - x : 16);
+    for (size_t row = 0; row < s.out[1]; ++row) {
+      for (size_t c = 0; c < width; c += 16, at += 16) {
+        V acc = start;
+        for (size_t kz = 0; kz < s.kernel[0]; ++kz) {
+          const size_t iz = z * s.stride[0] + kz * s.dilation[0] - s.pad[0];
+          if (iz >= s.in[0]) continue;
+          for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
+            const size_t iy = row * s.stride[1] + ky * s.dilation[1] - s.pad[1];
+            if (iy >= s.in[1]) continue;
+            acc = take(acc, x + (iz * s.in[1] + iy) * width + c);
+          }
+        }
+        store(y + at, done(acc, at));
+      }
     }
   }
 }
-
-SDX_INLINE I32x16 load_keys(const float* p) { return bits(load(p)); }
 
 }  // namespace
 
-void max_pool_plane(const PoolShape& s, const float* x, float* y, float* staged) {
-  const float none = -__builtin_inff();
+void max_pool_planes(const PoolWork& work, const float* x, float* y, size_t planes, float* staged) {
+  const PoolShape& s = *work.shape;
+  const I32x16 none = key_of(F32x16(-__builtin_inff()));
   if (s.reads_in_place()) {
-    each_block(s, [&](size_t z, size_t row, size_t first, size_t at, size_t) {
-      const I32x16 best =
-          window(s, x, z, row, first, key_of(F32x16(none)), [](I32x16 acc, const float* p) {
-            const I32x16 key = key_of(load(p));
-            return select(key > acc, key, acc);
-          });
-      store(y + at, float_of(best));
-    });
+    for (size_t i = 0; i < planes; ++i) {
+      pool_in_place(
+          s, x + i * s.inputs(), y + i * s.outputs(), none,
+          [](I32x16 acc, const float* p) { return greater_of(acc, key_of(load(p))); },
+          [](I32x16 acc, size_t) { return float_of(acc); });
+    }
     return;
   }
-  stage(s, x, none, staged);
-  // The last block of a plane may be shorter than a vector; what lies behind it is not touched.
-  const size_t size = s.staged_size();
-  for (size_t i = 0; i < size; i += 16) {
-    const size_t count = size - i < 16 ? size - i : 16;
-    store_n(staged + i, from_bits(key_of(load_n(staged + i, count))), count);
-  }
-  each_block(s, [&](size_t z, size_t row, size_t first, size_t at, size_t count) {
-    const I32x16 best =
-        window(s, staged, z, row, first, key_of(F32x16(none)), [](I32x16 acc, const float* p) {
-          const I32x16 key = load_keys(p);
-          return select(key > acc, key, acc);
-        });
-    store_n(y + at, float_of(best), count);
-  });
+  pool_planes(
+      work, x, y, planes, staged, from_bits(none), none,
+      [](F32x16 some) { return from_bits(key_of(some)); },
+      [](I32x16 acc, const float* p) { return greater_of(acc, bits(load(p))); },
+      [](F32x16 key, size_t, size_t) { return float_of(bits(key)); });
 }
 
-void average_pool_plane(const PoolShape& s, const float* x, const float* counts, float* y,
-                        float* staged) {
-  if (!s.reads_in_place()) {
-    stage(s, x, 0.0f, staged);
-    x = staged;
+void average_pool_planes(const PoolWork& work, const float* x, const PoolCounts& counts, float* y,
+                         size_t planes, float* staged) {
+  const PoolShape& s = *work.shape;
+  const F32x16 zero(0.0f);
+  const auto add = [](F32x16 acc, const float* p) { return acc + load(p); };
+  if (s.reads_in_place()) {
+    for (size_t i = 0; i < planes; ++i) {
+      pool_in_place(
+          s, x + i * s.inputs(), y + i * s.outputs(), zero, add,
+          [&](F32x16 sum, size_t at) { return lanes::canonical(sum / load(counts.each + at)); });
+    }
+    return;
   }
-  each_block(s, [&](size_t z, size_t row, size_t first, size_t at, size_t count) {
-    const F32x16 sum = window(s, x, z, row, first, F32x16(0.0f),
-                              [](F32x16 acc, const float* p) { return acc + load(p); });
-    store_n(y + at, lanes::canonical(sum / load_n(counts + at, count, 1.0f)), count);
-  });
+  const auto same = [](F32x16 some) { return some; };
+  if (counts.all_equal && s.outputs() != 0) {
+    const EqualCounts divided(*counts.each);
+    pool_planes(work, x, y, planes, staged, zero, zero, same, add,
+                [&](F32x16 sum, size_t, size_t) { return lanes::canonical(divided(sum)); });
+  } else {
+    pool_planes(work, x, y, planes, staged, zero, zero, same, add,
+                [&](F32x16 sum, size_t at, size_t count) {
+                  return lanes::canonical(sum / load_n(counts.each + at, count, 1.0f));
+                });
+  }
 }
 
 }  // namespace sdx::SDX_ISA

@@ -14,9 +14,12 @@ const int max = bench_levels("max_pool_3x3_2", [](benchmark::State& state, Isa i
     s.in[i] = 112, s.out[i] = 56, s.kernel[i] = 3, s.stride[i] = 2, s.pad[i] = 1;
   const std::vector<float> x(112 * 112, 0.3f);
   std::vector<float> y(56 * 56);
+  std::vector<size_t> taps(s.taps());
+  find_taps(s, s.phase_step(), taps.data());
+  const PoolWork work{&s, s.phase_step(), taps.data()};
   const auto staged = allocate_aligned(s.staged_size() * sizeof(float));
-  for (auto _ : state)
-    SDX_PICK(max_pool_plane, isa)(s, x.data(), y.data(), static_cast<float*>(staged.get()));
+  for (auto _ : state) SDX_PICK(max_pool_planes, isa)
+  (work, x.data(), y.data(), 1, static_cast<float*>(staged.get()));
   report_elements(state, y.size());
 });
 

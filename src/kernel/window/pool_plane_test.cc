@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 #include <random>
@@ -36,39 +37,51 @@ void each_in_window(const PoolShape& s, size_t z, size_t y, size_t x, F&& f) {
 void expect_reference_bits(const PoolShape& s, bool specials) {
   std::mt19937 rng(unsigned(product(s.in)));
   std::normal_distribution<float> normal;
-  std::vector<float> x(product(s.in));
+  const size_t planes = s.planes_together();
+  std::vector<float> x(planes * product(s.in));
   for (float& v : x) v = normal(rng);
   if (specials) {
     x[0] = -0.0f;
     x[x.size() / 2] = std::numeric_limits<float>::quiet_NaN();
+    x[x.size() / 3] = -std::numeric_limits<float>::quiet_NaN();
+    x[x.size() / 4] = std::numeric_limits<float>::denorm_min();
     x[x.size() - 1] = -std::numeric_limits<float>::infinity();
   }
   std::vector<float> most, mean, counts;
-  for (size_t z = 0; z < s.out[0]; ++z) {
-    for (size_t y = 0; y < s.out[1]; ++y) {
-      for (size_t column = 0; column < s.out[2]; ++column) {
-        float greatest = -std::numeric_limits<float>::infinity(), sum = 0, count = 0;
-        each_in_window(s, z, y, column, [&](size_t at) {
-          greatest = scalar_binary(BinaryOp::max, greatest, x[at]);
-          sum = sum + x[at];
-          count += 1;
-        });
-        most.push_back(greatest);
-        counts.push_back(count);
-        const float quotient = sum / count;
-        mean.push_back(quotient == quotient ? quotient : std::numeric_limits<float>::quiet_NaN());
+  for (size_t plane = 0; plane < planes; ++plane) {
+    const float* from = x.data() + plane * product(s.in);
+    for (size_t z = 0; z < s.out[0]; ++z) {
+      for (size_t y = 0; y < s.out[1]; ++y) {
+        for (size_t column = 0; column < s.out[2]; ++column) {
+          float greatest = -std::numeric_limits<float>::infinity(), sum = 0, count = 0;
+          each_in_window(s, z, y, column, [&](size_t at) {
+            greatest = scalar_binary(BinaryOp::max, greatest, from[at]);
+            sum = sum + from[at];
+            count += 1;
+          });
+          most.push_back(greatest);
+          if (plane == 0) counts.push_back(count);
+          const float quotient = sum / count;
+          mean.push_back(quotient == quotient ? quotient : std::numeric_limits<float>::quiet_NaN());
+        }
       }
     }
   }
+  const bool equal =
+      std::all_of(counts.begin(), counts.end(), [&](float n) { return n == counts[0]; });
   const auto staged = allocate_aligned(s.staged_size() * sizeof(float) + 64);
+  std::vector<size_t> taps(s.taps());
+  find_taps(s, s.phase_step(), taps.data());
+  const PoolWork work{&s, s.phase_step(), taps.data()};
   for (const Isa isa : available_isas()) {
     std::vector<float> got(most.size(), 5.f);
-    SDX_PICK(max_pool_plane, isa)(s, x.data(), got.data(), static_cast<float*>(staged.get()));
+    SDX_PICK(max_pool_planes, isa)
+    (work, x.data(), got.data(), planes, static_cast<float*>(staged.get()));
     for (size_t i = 0; i < got.size(); ++i)
       ASSERT_EQ(std::bit_cast<uint32_t>(got[i]), std::bit_cast<uint32_t>(most[i]))
           << isa_name(isa) << " max " << i;
-    SDX_PICK(average_pool_plane, isa)
-    (s, x.data(), counts.data(), got.data(), static_cast<float*>(staged.get()));
+    SDX_PICK(average_pool_planes, isa)
+    (work, x.data(), {counts.data(), equal}, got.data(), planes, static_cast<float*>(staged.get()));
     for (size_t i = 0; i < got.size(); ++i)
       ASSERT_EQ(std::bit_cast<uint32_t>(got[i]), std::bit_cast<uint32_t>(mean[i]))
           << isa_name(isa) << " average " << i;
@@ -95,6 +108,10 @@ TEST(PoolPlane, has_the_bits_of_its_definition_at_every_level) {
     expect_reference_bits(square(20, 41, 5, 3, 2), specials);
     expect_reference_bits(square(15, 40, 3, 1, 2, 2), specials);
     expect_reference_bits(square(3, 3, 3, 1, 0), specials);
+    expect_reference_bits(square(17, 17, 3, 1, 0), specials);
+    expect_reference_bits(square(1, 1, 1, 1, 0), specials);
+    expect_reference_bits(square(5, 4, 2, 5, 1, 3), specials);
+    expect_reference_bits(square(31, 113, 3, 2, 1), specials);
   }
 }
 

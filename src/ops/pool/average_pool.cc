@@ -70,12 +70,12 @@ Status reference(const AveragePool& a, Args& args) {
 
 bool fits(const AveragePool& a, const Call& call) { return plane_fits(a.window, call); }
 
-// Scratch: one count per output, then a staged plane per thread.
+// Scratch: one count per output, then what all poolings need.
 size_t count_floats(const WindowAxes& w) { return aligned_floats(w.out); }
 size_t scratch(const AveragePool& a, const Call& call) {
   const Dims x = call.in[0].dims(), y = call.out[0].dims();
   const WindowAxes w = resolve(a.window, std::span(x).subspan(2), std::span(y).subspan(2), {});
-  return (count_floats(w) + staged_floats(plane_shape(w)) * size_t(call.threads)) * sizeof(float);
+  return count_floats(w) * sizeof(float) + planes_scratch(plane_shape(w), call.threads);
 }
 Status run(const AveragePool& a, Args& args) {
   const View &x = args.in(0), &y = args.out();
@@ -88,13 +88,13 @@ Status run(const AveragePool& a, Args& args) {
     for (size_t i = 0; i < w.spatial; ++i) count *= counted(w.axis[i], at[i], a.count_padding);
     counts[o] = float(count);
   }
-  const auto plane = SDX_PICK(average_pool_plane, args.isa);
-  args.pool->parallel(size_t(x.dims[0] * x.dims[1]), 1, [&](size_t begin, size_t end, int thread) {
-    float* staged = counts + count_floats(w) + size_t(thread) * staged_floats(shape);
-    for (size_t i = begin; i < end; ++i) {
-      plane(shape, x.data<float>() + i * w.in, counts, y.data<float>() + i * w.out, staged);
-    }
-  });
+  const bool equal = std::all_of(counts, counts + w.out, [&](float n) { return n == *counts; });
+  const auto pool = SDX_PICK(average_pool_planes, args.isa);
+  share_planes(shape, size_t(x.dims[0] * x.dims[1]), *args.pool, counts + count_floats(w),
+               [&](const PoolWork& work, size_t first, size_t count, float* staged) {
+                 pool(work, x.data<float>() + first * w.in, {counts, equal},
+                      y.data<float>() + first * w.out, count, staged);
+               });
   return ok();
 }
 constexpr Kernel<AveragePool> kPlain = {
@@ -141,6 +141,21 @@ std::vector<Case> cases() {
                      {"pads", std::vector<int64_t>{1, 1, 0, 1, 1, 0}},
                      {"strides", std::vector<int64_t>{2, 2, 1}}},
            .inputs = {noise({1, 2, 9, 14, 16})}},
+          {.name = "many_small_images",
+           .opset = 22,
+           .attrs = {{"kernel_shape", std::vector<int64_t>{2, 2}},
+                     {"strides", std::vector<int64_t>{2, 2}}},
+           .inputs = {noise({7, 19, 5, 4})}},
+          {.name = "threes_over_narrow_images",
+           .opset = 22,
+           .attrs = {{"kernel_shape", std::vector<int64_t>{3, 3}},
+                     {"pads", std::vector<int64_t>{1, 1, 1, 1}},
+                     {"count_include_pad", int64_t{1}}},
+           .inputs = {noise({1, 5, 17, 17})}},
+          {.name = "of_no_images",
+           .opset = 22,
+           .attrs = {{"kernel_shape", std::vector<int64_t>{2, 2}}},
+           .inputs = {noise({0, 3, 5, 7})}},
           {.name = "three_dimensions",
            .opset = 22,
            .attrs = {{"kernel_shape", std::vector<int64_t>{2, 2, 2}},

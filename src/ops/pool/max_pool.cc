@@ -76,20 +76,19 @@ bool fits(const MaxPool& a, const Call& call) {
   return (call.out.size() < 2 || !call.out[1].present()) && plane_fits(a.window, call);
 }
 size_t scratch(const MaxPool& a, const Call& call) {
-  return staged_floats(plane_shape(a.window, call.in[0].dims(), call.out[0].dims())) *
-         sizeof(float) * size_t(call.threads);
+  return planes_scratch(plane_shape(a.window, call.in[0].dims(), call.out[0].dims()), call.threads);
 }
 Status run(const MaxPool& a, Args& args) {
   const View &x = args.in(0), &y = args.out();
   const WindowAxes w = resolve(a.window, x.dims.subspan(2), y.dims.subspan(2), {});
   const PoolShape shape = plane_shape(w);
-  const auto plane = SDX_PICK(max_pool_plane, args.isa);
-  args.pool->parallel(size_t(x.dims[0] * x.dims[1]), 1, [&](size_t begin, size_t end, int thread) {
-    auto* staged =
-        reinterpret_cast<float*>(args.scratch.data()) + size_t(thread) * staged_floats(shape);
-    for (size_t i = begin; i < end; ++i)
-      plane(shape, x.data<float>() + i * w.in, y.data<float>() + i * w.out, staged);
-  });
+  const auto pool = SDX_PICK(max_pool_planes, args.isa);
+  share_planes(shape, size_t(x.dims[0] * x.dims[1]), *args.pool,
+               reinterpret_cast<float*>(args.scratch.data()),
+               [&](const PoolWork& work, size_t first, size_t count, float* staged) {
+                 pool(work, x.data<float>() + first * w.in, y.data<float>() + first * w.out, count,
+                      staged);
+               });
   return ok();
 }
 constexpr Kernel<MaxPool> kPlain = {
@@ -163,6 +162,21 @@ std::vector<Case> cases() {
            .attrs = {{"kernel_shape", std::vector<int64_t>{2, 1, 1}}},
            .inputs = {Tensor::of<int8_t>({1, 1, 2, 1, 3}, {-5, 2, -128, -7, 3, -127})},
            .expected = {Tensor::of<int8_t>({1, 1, 1, 1, 3}, {-5, 3, -127})}},
+          {.name = "many_small_images",
+           .opset = 22,
+           .attrs = {{"kernel_shape", std::vector<int64_t>{2, 2}},
+                     {"strides", std::vector<int64_t>{2, 2}}},
+           .inputs = {noise({7, 19, 5, 4})}},
+          {.name = "windows_in_the_padding_alone",
+           .opset = 22,
+           .attrs = {{"kernel_shape", std::vector<int64_t>{1, 3}},
+                     {"pads", std::vector<int64_t>{2, 5, 3, 5}},
+                     {"strides", std::vector<int64_t>{3, 4}}},
+           .inputs = {noise({1, 3, 1, 7})}},
+          {.name = "of_no_images",
+           .opset = 22,
+           .attrs = {{"kernel_shape", std::vector<int64_t>{2, 2}}},
+           .inputs = {noise({0, 3, 5, 7})}},
           {.name = "zeros_of_both_signs",
            .opset = 12,
            .attrs = {{"kernel_shape", std::vector<int64_t>{2}}},

@@ -53,11 +53,40 @@ inline PoolShape plane_shape(const Window& window, std::span<const int64_t> x,
 // Floats that a staged plane takes, in whole cache lines.
 inline size_t staged_floats(const PoolShape& s) { return aligned_floats(s.staged_size()); }
 
-// Whether staging pays and fits: a few million floats per thread at most.
+// Whether staging fits: a few million floats per thread at most.
 inline bool plane_fits(const Window& window, const Call& call) {
   if (call.in[0].type != DType::f32 || window.spatial > 3) return false;
-  return plane_shape(window, call.in[0].dims(), call.out[0].dims()).staged_size() <= size_t{1}
-                                                                                         << 24;
+  const PoolShape s = plane_shape(window, call.in[0].dims(), call.out[0].dims());
+  double staged = 1;  // sizes in the padding may be anything
+  for (int i = 0; i < 3; ++i) staged *= double(phases_along(s, i)) * double(phase_dim(s, i));
+  constexpr double kMost = 1 << 24;
+  return s.reads_in_place() ||
+         (staged <= kMost &&
+          double(s.kernel[0]) * double(s.kernel[1]) * double(s.kernel[2]) <= kMost);
+}
+
+// Scratch of a pooling: where each tap lies, then a few staged planes per thread.
+inline size_t tap_floats(const PoolShape& s) {
+  return s.reads_in_place() ? 0 : aligned_floats(2 * s.taps());
+}
+inline size_t planes_scratch(const PoolShape& s, int threads) {
+  return (tap_floats(s) + staged_floats(s) * size_t(threads)) * sizeof(float);
+}
+
+// body(work, first plane, how many, room to stage them) over groups of planes.
+template <class Body>
+void share_planes(const PoolShape& s, size_t planes, Pool& pool, float* scratch, Body&& body) {
+  PoolWork work{&s, s.phase_step(), reinterpret_cast<size_t*>(scratch)};
+  if (!s.reads_in_place()) find_taps(s, work.phase_step, reinterpret_cast<size_t*>(scratch));
+  const size_t together = s.planes_together();
+  float* all = scratch + tap_floats(s);
+  pool.parallel((planes + together - 1) / together, 1, [&](size_t begin, size_t end, int thread) {
+    float* staged = all + size_t(thread) * staged_floats(s);
+    for (size_t i = begin; i < end; ++i) {
+      const size_t first = i * together;
+      body(work, first, std::min(together, planes - first), staged);
+    }
+  });
 }
 
 // Channels behind the spatial axes are one more of these, along which the window does nothing.
