@@ -1,17 +1,27 @@
 #include "kernel/conv/planes/conv_planes.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/aligned.h"
 #include "kernel/conv/planes/work.h"
 #include "kernel/conv/reference.h"
 #include "kernel/gemm/block.h"
 #include "kernel/isa.h"
+#include "kernel/window/phases.h"
 
 namespace sdx {
 namespace {
 
 bool is_depthwise(const ConvShape& s) { return s.in_channels == s.groups; }
+
+// Outputs in rows of their own leave lanes empty unless rows are long; the commonest kernel has
+// tiles that read less, which is worth more than a few lanes.
+bool runs_in_phases(const ConvShape& s) {
+  const bool three = s.kernel[0] == 1 && s.kernel[1] == 3 && s.kernel[2] == 3 &&
+                     s.dilation[1] == 1 && s.stride[1] <= 2;
+  return s.out[2] <= (three ? 40 : 96);
+}
 
 // Scratch: staged planes of all channels, then each thread's own; if depthwise, the taps' offsets,
 // then one staged plane per thread.
@@ -20,16 +30,46 @@ struct Layout {
 };
 
 Layout layout(const ConvShape& s, const Staged& staged) {
+  if (is_depthwise(s) && runs_in_phases(s)) {
+    return {aligned_floats(2 * conv_taps(s)),
+            aligned_floats(phase_size(s) * (phase_count(s) + 1) + 2 * kPhaseSlack)};
+  }
   if (is_depthwise(s)) {
     return {aligned_floats(2 * conv_taps(s)), aligned_floats(staged.plane + kSlack)};
   }
-  const size_t planes = staged.copied ? aligned_floats(s.in_channels * staged.plane + kSlack) : 0;
+  size_t planes = staged.copied ? aligned_floats(s.in_channels * staged.plane + kSlack) : 0;
+  if (leaves_padding_out(s)) planes = std::max(planes, parts_scratch(s));
   return {planes, kPanelFloats + 2 * kDepth};
+}
+
+void run_in_phases(const ConvArgs& g, const ConvShape& s, const Layout& l, Pool& pool, Isa isa) {
+  const size_t multiplier = s.out_channels / s.groups, taps = conv_taps(s),
+               pixels = conv_positions(s), in_pixels = conv_input_positions(s);
+  const size_t staged_floats = phase_count(s) * phase_size(s) + kPhaseSlack;
+  auto* tap = static_cast<size_t*>(g.scratch);
+  find_taps(s, phase_size(s), tap);
+  const auto stage = SDX_PICK(conv_phases_stage, isa);
+  const auto run = SDX_PICK(conv_phases_depthwise, isa);
+  pool.parallel(s.batch * s.in_channels, 1, [&](size_t begin, size_t end, int thread) {
+    float* staged = static_cast<float*>(g.scratch) + l.staged + size_t(thread) * l.per_thread;
+    std::fill(staged, staged + staged_floats, 0.0f);
+    for (size_t i = begin; i < end; ++i) {
+      stage(s, g.x + i * in_pixels, staged);
+      for (size_t j = 0; j < multiplier; ++j) {
+        const size_t out = i % s.in_channels * multiplier + j, row = i * multiplier + j;
+        float* y = g.y + row * pixels;
+        run(s, {staged, tap, g.weights + out * taps, g.bias == nullptr ? nullptr : g.bias + out, y,
+                staged + staged_floats});
+        if (g.epilogue.fn != nullptr) g.epilogue.fn(g.epilogue.ctx, y, pixels, row, 0, 1, pixels);
+      }
+    }
+  });
 }
 
 void run_depthwise(const ConvArgs& g, const ConvShape& s, const Staged& staged, Pool& pool,
                    Isa isa) {
   const Layout l = layout(s, staged);
+  if (runs_in_phases(s)) return run_in_phases(g, s, l, pool, isa);
   const size_t multiplier = s.out_channels / s.groups, taps = conv_taps(s),
                pixels = conv_positions(s);
   const size_t in_pixels = conv_input_positions(s);
@@ -99,14 +139,28 @@ ConvCut cut_for_threads(const ConvShape& s, int threads) {
   return cut;
 }
 
-size_t conv_planes_packed_size(const ConvShape& s) { return s.out_channels * conv_depth(s); }
+namespace {
+
+size_t weights_of(const ConvShape& s) { return s.out_channels * conv_depth(s); }
+
+}  // namespace
+
+// Behind the weights stands whether all of them are finite, if that matters.
+size_t conv_planes_packed_size(const ConvShape& s) {
+  return weights_of(s) + (leaves_padding_out(s) ? aligned_floats(1) : 0);
+}
 
 // Row block by row block, packed[row * depth + k * rows + row in block], k in the order of the
 // reduction.
 void conv_planes_pack(const ConvShape& s, const float* w, float* packed, Pool& pool) {
   if (is_depthwise(s)) {
-    std::copy(w, w + conv_planes_packed_size(s), packed);
+    std::copy(w, w + weights_of(s), packed);
     return;
+  }
+  if (leaves_padding_out(s)) {
+    const float* end = w + weights_of(s);
+    const bool finite = std::all_of(w, end, [](float x) { return std::isfinite(x); });
+    std::fill_n(packed + weights_of(s), aligned_floats(1), finite ? 1.0f : 0.0f);
   }
   const size_t group_rows = s.out_channels / s.groups, channels = s.in_channels / s.groups;
   const size_t blocks = row_blocks(group_rows), depth = conv_depth(s), taps = conv_taps(s);
@@ -138,6 +192,10 @@ void conv_planes(const ConvArgs& g, Pool& pool, Isa isa) {
   if (is_depthwise(s)) return run_depthwise(g, s, staged, pool, isa);
 
   const Layout l = layout(s, staged);
+  if (leaves_padding_out(g.shape) && g.weights[weights_of(s)] != 0) {
+    float* sums = static_cast<float*>(g.scratch);
+    return run_in_parts(g, sums, sums + l.staged, l.per_thread, pool, isa);
+  }
   const size_t in_pixels = conv_input_positions(s);
   const size_t group_rows = s.out_channels / s.groups, blocks = row_blocks(group_rows);
   const size_t panels = (pixels + kPanel - 1) / kPanel;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -97,6 +98,62 @@ TEST(Conv, equals_the_reference_on_random_shapes_of_one_two_and_three_dimensions
     }
     expect_reference_bits(with_output(s, pad_end), unsigned(round), round % 3 == 0);
   }
+}
+
+// Kernels of 3 x 3 so far apart that most taps lie in the padding.
+ConvShape wide_apart(size_t groups, size_t in, size_t out, size_t height, size_t width,
+                     size_t dilation) {
+  ConvShape s = planar(1, groups, in, out, height, width, 3, 1, dilation);
+  s.dilation[1] = s.dilation[2] = dilation;
+  s.out[1] = height, s.out[2] = width;
+  return s;
+}
+
+TEST(Conv, taps_that_are_mostly_in_the_padding_have_the_bits_of_the_rule) {
+  for (bool specials : {false, true}) {
+    expect_reference_bits(wide_apart(1, 20, 25, 9, 9, 5), 1, specials);
+    expect_reference_bits(wide_apart(2, 70, 26, 7, 11, 8), 2, specials);
+    expect_reference_bits(wide_apart(1, 33, 13, 6, 40, 12), 3, specials);
+    expect_reference_bits(wide_apart(1, 5, 3, 6, 6, 20), 4, specials);
+    ConvShape row = wide_apart(1, 40, 14, 1, 37, 24);
+    row.kernel[1] = row.dilation[1] = 1, row.pad[1] = 0;
+    expect_reference_bits(row, 5, specials);
+  }
+}
+
+TEST(Conv, padding_ends_a_negative_zero) {
+  // Products that underflow leave zeros of both signs; a positive weight over the padding makes +0
+  // of -0, a negative one leaves it.
+  const ConvShape s = wide_apart(1, 3, 5, 7, 9, 6);
+  auto x = random_floats(3 * 7 * 9, 1, false), w = random_floats(5 * 3 * 9, 2, false);
+  for (float& v : x) v *= 1e-30f;
+  for (float& v : w) v *= 1e-30f;
+  std::vector<float> want(5 * 7 * 9), got(want.size(), 7.f), packed(conv_planes_packed_size(s));
+  reference::conv<float>(s, x.data(), w.data(), nullptr, want.data());
+  EXPECT_TRUE(std::any_of(want.begin(), want.end(), [](float y) { return std::signbit(y); }));
+  for (const Isa isa : available_isas()) {
+    Pool pool(2);
+    conv_planes_pack(s, w.data(), packed.data(), pool);
+    std::vector<float> scratch(conv_planes_scratch_bytes(s, 2) / sizeof(float));
+    conv_planes({s, x.data(), packed.data(), nullptr, got.data(), {}, scratch.data()}, pool, isa);
+    EXPECT_TRUE(same_bits(want, got)) << isa_name(isa);
+  }
+}
+
+TEST(Conv, narrow_depthwise_images_equal_the_reference) {
+  unsigned seed = 1;
+  for (const size_t size : {1, 2, 7, 14, 17, 28, 41}) {
+    for (const size_t kernel : {1, 3, 5, 7}) {
+      for (const size_t stride : {1, 2, 3}) {
+        expect_reference_bits(planar(1, 3, 3, 6, size, size, kernel, stride, kernel / 2), ++seed,
+                              seed % 3 == 0);
+      }
+    }
+  }
+  ConvShape s = planar(1, 3, 3, 3, 15, 15, 5, 1, 4);
+  s.dilation[1] = s.dilation[2] = 2;
+  s.out[1] = s.out[2] = 15;
+  expect_reference_bits(s, 3, true);
 }
 
 TEST(Conv, padding_is_a_zero_that_takes_part) {

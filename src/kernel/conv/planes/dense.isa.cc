@@ -199,6 +199,59 @@ void conv_planes_stage(const ConvShape& s, const Staged& staged, const float* pl
   stage_plane(s, staged, plane, 0.f, out);
 }
 
+void conv_planes_part(const ConvBlock& g, const ConvPart& part) {
+  const ConvShape &s = *g.shape, &whole = *part.whole;
+  const size_t rows_all = s.out_channels, blocks = row_blocks(rows_all), channels = s.in_channels;
+  const size_t taps = s.kernel[0] * s.kernel[1] * s.kernel[2];
+  const size_t all_taps = whole.kernel[0] * whole.kernel[1] * whole.kernel[2];
+  const size_t pixels = s.out[0] * s.out[1] * s.out[2];
+  // Whole blocks of channels at a time.
+  const size_t together = kDepth / (kChannelBlock * taps) * kChannelBlock;
+  const size_t longest = least(channels, together) * taps;
+  const size_t group = kPanelFloats / (longest * kPanel) * kPanel;
+  for (size_t pixel = g.pixel_begin; pixel < g.pixel_end; pixel += group) {
+    const size_t cols = least(group, g.pixel_end - pixel);
+    for (size_t first = 0; first < channels; first += together) {
+      const size_t end = least(channels, first + together), length = (end - first) * taps;
+      find_offsets(s, *g.staged, first * taps, length, g.offset);
+      for (size_t j = 0; j < cols; j += kPanel) {
+        pack_patches(g, pixel + j, least(kPanel, cols - j), length, g.panels + j * length);
+      }
+      for (size_t block = g.block_begin; block < g.block_end; ++block) {
+        const size_t row = row_block_begin(rows_all, blocks, block);
+        const size_t rows = row_block_begin(rows_all, blocks, block + 1) - row;
+        AffineEpilogue affine;
+        if (g.bias != nullptr) affine.bias = g.bias + row;
+        affine.bias_row = 1;
+        TileArgs t;
+        t.a_step = rows;
+        t.ldc = pixels;
+        for (size_t j = 0; j < cols; j += kPanel) {
+          t.cols = least(kPanel, cols - j);
+          t.b = g.panels + j * length;
+          t.b_step = panel_width(cols - j);
+          t.c = g.y + row * pixels + pixel + j;
+          // A run of taps along the width has its weights side by side.
+          for (size_t c = first; c < end; c += kChannelBlock) {
+            const size_t count = least(kChannelBlock, channels - c);
+            t.k = s.kernel[2] * count;
+            for (size_t k = 0; k < s.kernel[0] * s.kernel[1]; ++k) {
+              const size_t kz = k / s.kernel[1] + part.tap[0], ky = k % s.kernel[1] + part.tap[1];
+              const size_t tap = (kz * whole.kernel[1] + ky) * whole.kernel[2] + part.tap[2];
+              t.a = g.weights + row * channels * all_taps + (c * all_taps + tap * count) * rows;
+              t.resume = c != 0 || k != 0;
+              const bool last = c + count == channels && k + 1 == s.kernel[0] * s.kernel[1];
+              t.affine = last ? &affine : nullptr;
+              tile_block(t, rows);
+              t.b += t.k * t.b_step;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 void conv_planes_block(const ConvBlock& g) {
   const ConvShape& s = *g.shape;
   const size_t rows_all = s.out_channels / s.groups, blocks = row_blocks(rows_all);

@@ -1,6 +1,7 @@
 #include "kernel/conv/planes/work.h"
 #include "kernel/simd/registers.h"
 #include "kernel/simd/unroll.h"
+#include "kernel/window/stage_phases.h"
 
 namespace sdx::SDX_ISA {
 namespace {
@@ -135,7 +136,59 @@ void run_3x3(const ConvShape& s, const Staged& staged, const float* x, float* y,
   }
 }
 
+// The chains of Vecs vectors of outputs from `at` on, of a plane in phases.
+template <int Vecs>
+void phases_tile(const PhasesPlane& p, size_t taps, size_t at) {
+  F32 acc[Vecs];
+  unroll<Vecs>([&](auto v) __attribute__((always_inline)) { acc[v.value] = F32(0.0f); });
+  for (size_t k = 0; k < taps; ++k) {
+    const F32 w = F32(p.w[k]);
+    const float* x = p.staged + p.tap[k] + at;
+    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+      acc[v.value] = fma(w, F32::load(x + v.value * kLanes), acc[v.value]);
+    });
+  }
+  unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+    acc[v.value].store(p.sums + at + v.value * kLanes);
+  });
+}
+constexpr int kPhasesVecs = kLanes == 4 ? 4 : 8;
+constexpr void (*kPhasesTiles[])(const PhasesPlane&, size_t, size_t) = {
+    phases_tile<1>, phases_tile<2>, phases_tile<3>, phases_tile<4>,
+    phases_tile<5>, phases_tile<6>, phases_tile<7>, phases_tile<8>};
+
 }  // namespace
+
+void conv_phases_stage(const ConvShape& s, const float* plane, float* staged) {
+  stage_phases<Borders::keep>(
+      s, plane, F32x16(0.0f), staged, phase_size(s),
+      [](F32x16 some) __attribute__((always_inline)) { return some; });
+}
+
+void conv_phases_depthwise(const ConvShape& s, const PhasesPlane& p) {
+  const size_t taps = s.kernel[0] * s.kernel[1] * s.kernel[2], end = outputs_span(s);
+  for (size_t at = 0; at < end;) {
+    const size_t left = (end - at + kLanes - 1) / kLanes;
+    const size_t vecs = left < kPhasesVecs ? left : kPhasesVecs;
+    kPhasesTiles[vecs - 1](p, taps, at);
+    at += vecs * kLanes;
+  }
+  const size_t width = s.out[2], rows = s.out[1];
+  const F32x16 bias(p.bias == nullptr ? 0.0f : *p.bias);
+  const auto done = [&](const float* from) __attribute__((always_inline)) {
+    const F32x16 sum = load(from);
+    return lanes::canonical(p.bias == nullptr ? sum : sum + bias);
+  };
+  float* y = p.y;
+  for (size_t z = 0; z < s.out[0]; ++z) {
+    for (size_t r = 0; r < rows; ++r, y += width) {
+      const float* from = p.sums + (z * phase_dim(s, 1) + r) * phase_dim(s, 2);
+      size_t i = 0;
+      for (; i + 16 <= width; i += 16) store(y + i, done(from + i));
+      if (i < width) store_n(y + i, done(from + i), width - i);
+    }
+  }
+}
 
 void conv_planes_depthwise(const ConvShape& s, const Staged& staged, const size_t* offset,
                            const float* x, const float* w, const float* bias, float* y) {

@@ -65,16 +65,45 @@ struct ConvBlock {
   size_t* offset;  // kDepth
 };
 
+// One output plane of a convolution with one input channel per group, of a plane staged in phases.
+struct PhasesPlane {
+  const float* staged;
+  const size_t* tap;  // find_taps
+  const float* w;
+  const float* bias;  // of this plane, or null
+  float* y;
+  float* sums;  // phase_size() + kPhaseSlack
+};
+
+// Where most taps of a dilated kernel lie in the padding, runs without them (parts.cc).
+bool leaves_padding_out(const ConvShape&);
+// Floats per thread, and for all: the sums of a part.
+size_t parts_scratch(const ConvShape&);
+struct ConvArgs;
+class Pool;
+void run_in_parts(const ConvArgs&, float* sums, float* panels, size_t per_thread, Pool&, Isa);
+
 // Packed patches that stay in the second-level cache while all row blocks pass over them.
 inline constexpr size_t kPanelFloats = 131072;
 
-SDX_DECLARE_ISAS(void conv_planes_stage(const ConvShape&, const Staged&, const float* plane,
+// A convolution of some neighbouring outputs by some neighbouring taps alone: `shape` and `staged`
+// of the block are those of the part, its weights are the whole kernel's.
+struct ConvPart {
+  const ConvShape* whole;
+  size_t tap[3];  // the first one
+};
+
+SDX_DECLARE_ISAS(void conv_planes_part(const ConvBlock&, const ConvPart&);
+                 void conv_planes_stage(const ConvShape&, const Staged&, const float* plane,
                                         float* out);
                  void conv_planes_block(const ConvBlock&);
                  // One output plane of a convolution with one input channel per group; offset[tap]
                  // as Staged says.
                  void conv_planes_depthwise(const ConvShape&, const Staged&, const size_t* offset,
                                             const float* x, const float* w, const float* bias,
-                                            float* y);)
+                                            float* y);
+                 // The same in phases (kernel/window/phases.h). Staging keeps what the borders are.
+                 void conv_phases_stage(const ConvShape&, const float* plane, float* staged);
+                 void conv_phases_depthwise(const ConvShape&, const PhasesPlane&);)
 
 }  // namespace sdx
