@@ -3,8 +3,10 @@
 
 #include <cmath>
 
+#include "base/aligned.h"
 #include "base/slab.h"
 #include "kernel/conv/transposed/conv_transposed.h"
+#include "kernel/gemm/gemm.h"
 #include "ops/conv/conv.h"
 #include "ops/noise.h"
 #include "ops/widened.h"
@@ -209,6 +211,76 @@ Status run(const ConvTranspose& a, Args& args) {
   return ok();
 }
 
+// Kernels as large as the strides, without padding: each output meets one input, and a tap of all
+// outputs is a row of a product of matrices. The rows are then put where they belong.
+bool fits_blocks(const ConvTranspose& a, const Call& call) {
+  if (!fits(a, call)) return false;
+  const ConvShape s = kernel_shape(a, call);
+  for (int i = 0; i < 3; ++i) {
+    const bool touching = s.kernel[i] == s.stride[i] && (s.dilation[i] == 1 || s.kernel[i] == 1);
+    if (!touching || s.pad[i] != 0 || s.out[i] != s.in[i] * s.stride[i]) return false;
+  }
+  return true;
+}
+GemmArgs block_product(const ConvShape& s) {
+  GemmArgs g;
+  g.m = s.out_channels / s.groups * conv_taps(s);
+  g.n = g.ldb = g.ldc = conv_input_positions(s);
+  g.k = s.in_channels / s.groups;
+  g.trans_a = true;
+  g.lda = g.m;
+  return g;
+}
+size_t product_floats(const GemmArgs& g) { return aligned_floats(g.m * g.n); }
+size_t scratch_blocks(const ConvTranspose& a, const Call& call) {
+  const GemmArgs g = block_product(kernel_shape(a, call));
+  return product_floats(g) * sizeof(float) + gemm_scratch_bytes(g, call.threads);
+}
+
+// Output row (z, y) of a channel from the rows of its taps.
+void put_row(const ConvShape& s, const float* taps, size_t z, size_t y, float bias, bool biased,
+             float* to) {
+  const size_t positions = conv_input_positions(s), width = s.in[2], step = s.stride[2];
+  const size_t tap = (z % s.stride[0] * s.kernel[1] + y % s.stride[1]) * s.kernel[2];
+  const size_t first = (z / s.stride[0] * s.in[1] + y / s.stride[1]) * width;
+  for (size_t kx = 0; kx < step; ++kx) {
+    const float* from = taps + (tap + kx) * positions + first;
+    for (size_t i = 0; i < width; ++i)
+      to[i * step + kx] = store<float>(biased ? from[i] + bias : from[i]);
+  }
+}
+
+Status run_blocks(const ConvTranspose& a, Args& args) {
+  const ConvShape s = kernel_shape(a, args.in(0).dims, args.in(1).dims, args.out().dims);
+  const size_t in_group = s.in_channels / s.groups, out_group = s.out_channels / s.groups;
+  const size_t rows = s.out[0] * s.out[1], taps = conv_taps(s);
+  GemmArgs g = block_product(s);
+  auto* product = reinterpret_cast<float*>(args.scratch.data());
+  g.c = product;
+  g.scratch = product + product_floats(g);
+  for (size_t i = 0; i < s.batch * s.groups; ++i) {
+    const size_t n = i / s.groups, group = i % s.groups;
+    g.a = args.in(1).data<float>() + group * in_group * g.m;
+    g.b = args.in(0).data<float>() + i * in_group * g.n;
+    gemm(g, *args.pool, args.isa);
+    const float* bias = args.has(2) ? args.in(2).data<float>() + group * out_group : nullptr;
+    float* y =
+        args.out().data<float>() + (n * s.out_channels + group * out_group) * rows * s.out[2];
+    args.pool->parallel(out_group * rows, 1024 / s.out[2] + 1, [&](size_t begin, size_t end, int) {
+      for (size_t row = begin; row < end; ++row) {
+        const size_t channel = row / rows, z = row % rows / s.out[1], r = row % s.out[1];
+        put_row(s, product + channel * taps * g.n, z, r, bias == nullptr ? 0 : bias[channel],
+                bias != nullptr, y + row * s.out[2]);
+      }
+    });
+  }
+  return ok();
+}
+constexpr Kernel<ConvTranspose> kBlocks = {.name = "conv_transpose_f32_blocks",
+                                           .fits = fits_blocks,
+                                           .run = run_blocks,
+                                           .scratch = scratch_blocks};
+
 constexpr Kernel<ConvTranspose> kPacked = {.name = "conv_transpose_f32_packed",
                                            .fits = fits_packed,
                                            .run = run,
@@ -216,7 +288,7 @@ constexpr Kernel<ConvTranspose> kPacked = {.name = "conv_transpose_f32_packed",
                                            .packs = 1u << 1};
 constexpr Kernel<ConvTranspose> kPlain = {
     .name = "conv_transpose_f32", .fits = fits, .run = run, .scratch = scratch};
-constexpr Kernel<ConvTranspose> kKernels[] = {kPacked, kPlain,
+constexpr Kernel<ConvTranspose> kKernels[] = {kBlocks, kPacked, kPlain,
                                               widened<kPacked>("conv_transpose_f16_packed"),
                                               widened<kPlain>("conv_transpose_f16")};
 
@@ -259,6 +331,15 @@ std::vector<Case> cases() {
                      {"strides", std::vector<int64_t>{2, 3}},
                      {"output_padding", std::vector<int64_t>{1, 1}}},
            .inputs = {noise({2, 19, 5, 7}), noise({19, 21, 3, 4}, 2), noise({21}, 3)}},
+          {.name = "kernels_side_by_side",
+           .opset = 11,
+           .attrs = {{"strides", std::vector<int64_t>{2, 3}}, {"group", int64_t{2}}},
+           .inputs = {noise({2, 6, 5, 7}), noise({6, 7, 2, 3}, 2), noise({14}, 3)}},
+          {.name = "overlapping_by_half",
+           .opset = 11,
+           .attrs = {{"strides", std::vector<int64_t>{2, 2}},
+                     {"pads", std::vector<int64_t>{1, 1, 1, 1}}},
+           .inputs = {noise({1, 33, 6, 37}), noise({33, 26, 4, 4}, 2), noise({26}, 3)}},
           {.name = "three_dimensions_in_groups",
            .opset = 11,
            .attrs = {{"group", int64_t{2}}},

@@ -11,26 +11,28 @@ namespace sdx {
 namespace {
 
 size_t channel_blocks(const ConvShape& s) {
-  return (s.out_channels / s.groups + kTransposeRows - 1) / kTransposeRows;
+  const size_t rows = transpose_rows(s);
+  return (s.out_channels / s.groups + rows - 1) / rows;
 }
 
 }  // namespace
 
 size_t conv_transposed_packed_size(const ConvShape& s) {
-  return s.groups * channel_blocks(s) * kTransposeRows * conv_depth(s);
+  return s.groups * channel_blocks(s) * transpose_rows(s) * conv_depth(s);
 }
 
 // [group][block of output channels][step of the reduction][output channel in block]
 void conv_transposed_pack(const ConvShape& s, const float* w, float* packed, Pool& pool) {
   const size_t in_group = s.in_channels / s.groups, out_group = s.out_channels / s.groups;
-  const size_t taps = s.kernel[0] * s.kernel[1] * s.kernel[2], blocks = channel_blocks(s);
+  const size_t taps = conv_taps(s), blocks = channel_blocks(s);
+  const size_t rows = transpose_rows(s);
   pool.parallel(s.groups * blocks, 1, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i) {
-      const size_t group = i / blocks, first = i % blocks * kTransposeRows;
-      float* out = packed + i * kTransposeRows * conv_depth(s);
+      const size_t group = i / blocks, first = i % blocks * rows;
+      float* out = packed + i * rows * conv_depth(s);
       reference::for_each_tap(in_group, s.kernel, [&](size_t c, size_t kd, size_t kh, size_t kw) {
         const size_t tap = (kd * s.kernel[1] + kh) * s.kernel[2] + kw;
-        for (size_t o = first; o < first + kTransposeRows; ++o) {
+        for (size_t o = first; o < first + rows; ++o) {
           *out++ = o < out_group ? w[((group * in_group + c) * out_group + o) * taps + tap] : 0.f;
         }
       });
@@ -42,19 +44,19 @@ void conv_transposed(const ConvArgs& g, Pool& pool, Isa isa) {
   const ConvShape& s = g.shape;
   const size_t out_group = s.out_channels / s.groups, blocks = channel_blocks(s);
   const size_t in_pixels = conv_input_positions(s), pixels = conv_positions(s);
-  const size_t rows = s.out[0] * s.out[1];
+  const size_t rows = s.out[0] * s.out[1], together = transpose_rows(s);
   if (pixels == 0) return;
   const auto run = SDX_PICK(conv_transposed_row, isa);
   pool.parallel(s.batch * s.groups * blocks * rows, 1, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i) {
       const size_t row = i % rows, block = i / rows % blocks, group = i / rows / blocks % s.groups;
       const size_t n = i / rows / blocks / s.groups;
-      const size_t channel = group * out_group + block * kTransposeRows;
+      const size_t channel = group * out_group + block * together;
       TransposeRow t;
       t.x = g.x + (n * s.in_channels + group * (s.in_channels / s.groups)) * in_pixels;
-      t.w = g.weights + (group * blocks + block) * kTransposeRows * conv_depth(s);
+      t.w = g.weights + (group * blocks + block) * together * conv_depth(s);
       t.bias = g.bias == nullptr ? nullptr : g.bias + channel;
-      t.rows = std::min(kTransposeRows, out_group - block * kTransposeRows);
+      t.rows = std::min(together, out_group - block * together);
       t.z = row / s.out[1];
       t.y = row % s.out[1];
       t.out = g.y + (n * s.out_channels + channel) * pixels + row * s.out[2];

@@ -56,52 +56,89 @@ struct Columns {
   int lanes;
 };
 
-void run_columns(const ConvShape& s, const TransposeRow& t, const Columns& c,
-                 F32 acc[kTransposeRows]) {
+// One tap of `count` channels. `kAll`: every lane meets an input.
+template <int Rows, bool kAll>
+[[gnu::always_inline]] inline void run_tap(const float* x, size_t plane, const float* w,
+                                           size_t count, Mask mask, F32 (&sum)[Rows]) {
+  for (size_t i = 0; i < count; ++i, x += plane, w += Rows) {
+    const F32 value = kAll ? F32::load(x) : load_lanes(x, mask);
+    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+      F32& acc = sum[r.value];
+      acc = kAll ? fma(F32(w[r.value]), value, acc) : fma_lanes(F32(w[r.value]), value, acc, mask);
+    });
+  }
+}
+
+template <int Rows>
+void run_columns(const ConvShape& s, const TransposeRow& t, const Columns& c, F32* acc) {
   const size_t channels = s.in_channels / s.groups, plane = s.in[0] * s.in[1] * s.in[2];
   const ptrdiff_t stride = ptrdiff_t(s.stride[2]), width = ptrdiff_t(s.in[2]);
   const float* w = t.w;
-  F32 sum[kTransposeRows] = {F32(0.0f), F32(0.0f), F32(0.0f), F32(0.0f)};
+  F32 sum[Rows];
+  unroll<Rows>([&](auto r) __attribute__((always_inline)) { sum[r.value] = F32(0.0f); });
   for (size_t block = 0; block < channels; block += kChannelBlock) {
     const size_t count = channels - block < kChannelBlock ? channels - block : kChannelBlock;
     for (size_t kz = 0; kz < s.kernel[0]; ++kz) {
       for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
-        for (size_t kx = 0; kx < s.kernel[2]; ++kx, w += count * kTransposeRows) {
-          size_t iz, iy;
-          if (!meets(s, 0, t.z, kz, &iz) || !meets(s, 1, t.y, ky, &iy)) continue;
+        size_t iz, iy;
+        if (!meets(s, 0, t.z, kz, &iz) || !meets(s, 1, t.y, ky, &iy)) {
+          w += s.kernel[2] * count * Rows;
+          continue;
+        }
+        for (size_t kx = 0; kx < s.kernel[2]; ++kx, w += count * Rows) {
           const ptrdiff_t ahead = ptrdiff_t(c.phase + s.pad[2]) - ptrdiff_t(kx * s.dilation[2]);
           if (ahead % stride != 0) continue;
           const ptrdiff_t column = ahead / stride + ptrdiff_t(c.first);  // of lane 0's input
           const int first = column < 0 ? int(column < -kLanes ? kLanes : -column) : 0;
           const int end = width - column < c.lanes ? int(width - column) : c.lanes;
           if (first >= end) continue;
-          const Mask mask = lanes_between(first, end);
           const float* x = t.x + block * plane + (iz * s.in[1] + iy) * s.in[2] + column;
-          for (size_t i = 0; i < count; ++i) {
-            const F32 value = load_lanes(x + i * plane, mask);
-            const float* weight = w + i * kTransposeRows;
-            unroll<int(kTransposeRows)>([&](auto r) __attribute__((always_inline)) {
-              sum[r.value] = fma_lanes(F32(weight[r.value]), value, sum[r.value], mask);
-            });
+          if (first == 0 && end == kLanes) {
+            run_tap<Rows, true>(x, plane, w, count, lanes_between(0, kLanes), sum);
+          } else {
+            run_tap<Rows, false>(x, plane, w, count, lanes_between(first, end), sum);
           }
         }
       }
     }
   }
-  for (size_t r = 0; r < kTransposeRows; ++r) acc[r] = sum[r];
+  unroll<Rows>([&](auto r) __attribute__((always_inline)) { acc[r.value] = sum[r.value]; });
+}
+
+using RunColumns = void (*)(const ConvShape&, const TransposeRow&, const Columns&, F32*);
+RunColumns columns_for(size_t rows) {
+  switch (rows) {
+    case 1:
+      return run_columns<1>;
+    case 2:
+      return run_columns<2>;
+    case 3:
+      return run_columns<3>;
+    case 4:
+      return run_columns<4>;
+    case 6:
+      return run_columns<6>;
+    case 8:
+      return run_columns<8>;
+    case 10:
+      return run_columns<10>;
+    default:
+      return run_columns<12>;
+  }
 }
 
 }  // namespace
 
 void conv_transposed_row(const ConvShape& s, const TransposeRow& t) {
   const size_t pixels = s.out[0] * s.out[1] * s.out[2], stride = s.stride[2];
+  const RunColumns run = columns_for(transpose_rows(s));
   for (size_t phase = 0; phase < stride && phase < s.out[2]; ++phase) {
     const size_t columns = (s.out[2] - phase + stride - 1) / stride;
     for (size_t first = 0; first < columns; first += kLanes) {
       const size_t left = columns - first;
       const Columns c{phase, first, left < size_t(kLanes) ? int(left) : kLanes};
-      F32 acc[kTransposeRows];
-      run_columns(s, t, c, acc);
+      F32 acc[12];
+      run(s, t, c, acc);
       for (size_t r = 0; r < t.rows; ++r) {
         float lane[kLanes];
         F32 sum = acc[r];

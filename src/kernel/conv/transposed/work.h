@@ -8,12 +8,23 @@
 
 namespace sdx {
 
-inline constexpr size_t kTransposeRows = 4;  // output channels that run together
+// Output channels that run together are one of these many.
+inline constexpr size_t kTransposeRows[] = {1, 2, 3, 4, 6, 8, 10, 12};
 
-// Row (z, y) of the output planes of up to kTransposeRows channels.
+// The least that holds an even share of the group's output channels.
+[[gnu::always_inline]] inline size_t transpose_rows(const ConvShape& s) {
+  constexpr size_t kMost = 12;
+  const size_t channels = s.out_channels / s.groups, blocks = (channels + kMost - 1) / kMost;
+  for (const size_t rows : kTransposeRows) {
+    if (rows * blocks >= channels) return rows;
+  }
+  return kMost;
+}
+
+// Row (z, y) of the output planes of up to transpose_rows() channels.
 struct TransposeRow {
   const float* x;     // the group's first input plane
-  const float* w;     // [step of the reduction][kTransposeRows]
+  const float* w;     // [step of the reduction][transpose_rows()]
   const float* bias;  // of the first channel, or null
   size_t rows;
   size_t z, y;
