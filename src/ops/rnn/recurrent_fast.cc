@@ -118,10 +118,8 @@ struct Layout {
 
 }  // namespace
 
-bool fits_fast(const Recurrent& a, const Call& call) {
-  if (call.in[0].type != DType::f32 || call.in[1].value == nullptr || call.in[2].value == nullptr)
-    return false;
-  if (call.in.size() > 3 && call.in[3].present() && call.in[3].value == nullptr) return false;
+bool fits_unpacked(const Recurrent& a, const Call& call) {
+  if (call.in[0].type != DType::f32) return false;
   for (const auto& f : a.f_g_h) {
     const bool usual = a.cell == Cell::rnn ? f[0].kind == Kind::tanh || f[0].kind == Kind::relu
                                            : f[0].kind == Kind::sigmoid && f[1].kind == Kind::tanh;
@@ -137,33 +135,53 @@ bool fits_fast(const Recurrent& a, const Call& call) {
   return !biased || call.in[3].dims() == Dims{d, 2 * r[1]};
 }
 
-std::shared_ptr<const void> fast_pack(const Recurrent& a, const Call& call, Pool& pool) {
-  const Dims w = call.in[1].dims();
-  const Weights at(a, size_t(w[2]), size_t(call.in[2].dims()[2]));
+bool fits_fast(const Recurrent& a, const Call& call) {
+  if (call.in[1].value == nullptr || call.in[2].value == nullptr) return false;
+  if (call.in.size() > 3 && call.in[3].present() && call.in[3].value == nullptr) return false;
+  return fits_unpacked(a, call);
+}
+
+namespace {
+
+// W, R and B (or null) of all directions, as `at` lays them out.
+void pack_weights(const Recurrent& a, const Weights& at, const float* w, const float* r,
+                  const float* b, float* packed, Pool& pool, Isa isa) {
   const size_t rows = at.gates * at.hidden, first_rows = at.first_gates * at.hidden;
-  auto packed = allocate_lasting(at.total * a.directions() * sizeof(float));
-  const bool biased = call.in.size() > 3 && call.in[3].present();
   for (size_t d = 0; d < a.directions(); ++d) {
-    float* to = static_cast<float*>(packed.get()) + d * at.total;
-    const float* from_w = call.in[1].value->data<float>() + d * rows * at.input;
-    const float* from_r = call.in[2].value->data<float>() + d * rows * at.hidden;
-    pack_gates(from_w, at.input, at.hidden, at.gates, to + at.w, pool, call.isa);
-    pack_gates(from_r, at.hidden, at.hidden, at.first_gates, to + at.r, pool, call.isa);
+    float* to = packed + d * at.total;
+    const float *from_w = w + d * rows * at.input, *from_r = r + d * rows * at.hidden;
+    pack_gates(from_w, at.input, at.hidden, at.gates, to + at.w, pool, isa);
+    pack_gates(from_r, at.hidden, at.hidden, at.first_gates, to + at.r, pool, isa);
     if (in_two_steps(a)) {
       pack_gates(from_r + first_rows * at.hidden, at.hidden, at.hidden, 1, to + at.r_reset, pool,
-                 call.isa);
+                 isa);
     }
     std::fill(to + at.bias, to + at.total, 0.0f);
     to[at.r_finite] =
         std::all_of(from_r, from_r + rows * at.hidden, [](float x) { return std::isfinite(x); });
-    for (size_t i = 0; biased && i < rows; ++i) {
-      const float* b = call.in[3].value->data<float>() + d * 2 * rows;
+    for (size_t i = 0; b != nullptr && i < rows; ++i) {
+      const float* from_b = b + d * 2 * rows;
       const size_t j = column(at.gates, i / at.hidden, i % at.hidden);
-      to[at.w_bias + j] = b[i];
-      to[at.r_bias + j] = b[rows + i];
-      to[at.bias + j] = b[i] + b[rows + i];
+      to[at.w_bias + j] = from_b[i];
+      to[at.r_bias + j] = from_b[rows + i];
+      to[at.bias + j] = from_b[i] + from_b[rows + i];
     }
   }
+}
+
+Weights weights_of(const Recurrent& a, const Call& call) {
+  return Weights(a, size_t(call.in[1].dims()[2]), size_t(call.in[2].dims()[2]));
+}
+
+}  // namespace
+
+std::shared_ptr<const void> fast_pack(const Recurrent& a, const Call& call, Pool& pool) {
+  const Weights at = weights_of(a, call);
+  auto packed = allocate_lasting(at.total * a.directions() * sizeof(float));
+  const bool biased = call.in.size() > 3 && call.in[3].present();
+  pack_weights(a, at, call.in[1].value->data<float>(), call.in[2].value->data<float>(),
+               biased ? call.in[3].value->data<float>() : nullptr,
+               static_cast<float*>(packed.get()), pool, call.isa);
   return packed;
 }
 
@@ -180,6 +198,12 @@ size_t fast_scratch(const Recurrent& a, const Call& call) {
   return Layout(a, s, call.threads).bytes;
 }
 
+// Weights that only the run knows are packed behind the rest.
+size_t unpacked_scratch(const Recurrent& a, const Call& call) {
+  return aligned_bytes(fast_scratch(a, call)) +
+         weights_of(a, call).total * a.directions() * sizeof(float);
+}
+
 Status run_fast(const Recurrent& a, Args& args) {
   SDX_ASSIGN(const RecurrentSizes s, recurrent_sizes(a, args.ins));
   for (size_t n = 0; n < s.batch; ++n) SDX_TRY(sequence_length(args, s, n));
@@ -188,6 +212,13 @@ Status run_fast(const Recurrent& a, Args& args) {
   const Layout room(a, s, pool.threads());
   auto* scratch = reinterpret_cast<float*>(args.scratch.data());
   float *xw = scratch + room.xw, *hr = scratch + room.hr, *c = scratch + room.c;
+  const auto* packed = static_cast<const float*>(args.packed);
+  if (packed == nullptr) {
+    auto* here = reinterpret_cast<float*>(args.scratch.data() + aligned_bytes(room.bytes));
+    pack_weights(a, at, args.in(1).data<float>(), args.in(2).data<float>(),
+                 args.has(3) ? args.in(3).data<float>() : nullptr, here, pool, args.isa);
+    packed = here;
+  }
   float *z = scratch + room.z, *reset_h = scratch + room.reset_h, *reset = scratch + room.reset;
   const size_t blocks = blocks_of(s.hidden), units = blocks * kCellUnits;
   const size_t row_bytes = s.hidden * sizeof(float);
@@ -223,7 +254,7 @@ Status run_fast(const Recurrent& a, Args& args) {
   };
 
   for (size_t d = 0; d < s.directions; ++d) {
-    const float* weights = static_cast<const float*>(args.packed) + d * at.total;
+    const float* weights = packed + d * at.total;
     GemmArgs all = product(s.steps * s.batch, at.columns, s.input, args.in(0).data<float>(),
                            weights + at.w, xw);
     all.scratch = scratch + room.gemm;
