@@ -1,4 +1,5 @@
 // Col2Im.
+#include "ops/noise.h"
 #include "ops/tensor/ints.h"
 
 namespace sdx::ops {
@@ -67,65 +68,79 @@ Result<Facts> infer(const Col2Im& a, const Facts& in) {
   return Facts{Fact::tensor(in[0].type, std::move(shape))};
 }
 
-// Each pixel is the sum, from 0, of the column elements that land on it, in the order of their
-// place in the block.
-template <class T, class C, class Load, class Store>
-Status add_up(const Col2Im& a, Args& args, Load in, Store out) {
-  const View &x = args.in(0), &y = args.out();
-  const SmallInts image = SmallInts::of(args.in(1)), block = SmallInts::of(args.in(2));
-  const size_t axes = image.size();
+// How blocks lie on the image, along each of its axes.
+struct Places {
+  SmallInts image, block, dilation, pad, stride;
+  SmallInts blocks;  // how many fit
+  int64_t block_area = 1, block_count = 1;
+};
+
+Result<Places> places_of(const Col2Im& a, Args& args) {
+  Places p;
+  p.image = SmallInts::of(args.in(1));
+  p.block = SmallInts::of(args.in(2));
+  const size_t axes = p.image.size();
   const auto or_default = [&](const std::vector<int64_t>& list, size_t i, int64_t fallback) {
     return list.empty() ? fallback : list[i];
   };
-  SmallInts blocks;  // how many fit along each axis
-  int64_t block_area = 1, block_count = 1;
   for (size_t i = 0; i < axes; ++i) {
     constexpr int64_t kMost = int64_t{1} << 30;  // sizes above lie beyond every image
     const int64_t after = a.pads.empty() ? 0 : a.pads[axes + i];
-    for (const int64_t size : {or_default(a.dilations, i, 1), block[i], image[i],
-                               or_default(a.pads, i, 0), after, or_default(a.strides, i, 1)}) {
+    p.dilation.push_back(or_default(a.dilations, i, 1));
+    p.pad.push_back(or_default(a.pads, i, 0));
+    p.stride.push_back(or_default(a.strides, i, 1));
+    for (const int64_t size :
+         {p.dilation[i], p.block[i], p.image[i], p.pad[i], after, p.stride[i]}) {
       if (size < -kMost || size > kMost) {
         return fail("SDX-T0231", "axis {} has a block, dilation, pad or stride of {}, at most {}",
                     i, size, kMost);
       }
     }
-    const int64_t extent = or_default(a.dilations, i, 1) * (block[i] - 1) + 1;
-    const int64_t room = image[i] + or_default(a.pads, i, 0) + after - extent;
-    blocks.push_back(room < 0 ? 0 : room / or_default(a.strides, i, 1) + 1);
-    if (__builtin_mul_overflow(block_area, block[i], &block_area) ||
-        __builtin_mul_overflow(block_count, blocks[i], &block_count)) {
-      return fail("SDX-T0231", "blocks of {} are too many", to_string(block));
+    const int64_t extent = p.dilation[i] * (p.block[i] - 1) + 1;
+    const int64_t room = p.image[i] + p.pad[i] + after - extent;
+    p.blocks.push_back(room < 0 ? 0 : room / p.stride[i] + 1);
+    if (__builtin_mul_overflow(p.block_area, p.block[i], &p.block_area) ||
+        __builtin_mul_overflow(p.block_count, p.blocks[i], &p.block_count)) {
+      return fail("SDX-T0231", "blocks of {} are too many", to_string(p.block));
     }
   }
-  if (block_count != x.dims[2]) {
-    return fail("SDX-T0231", "the image has room for {} blocks {}, the input has {}", block_count,
-                to_string(blocks), x.dims[2]);
+  const int64_t given = args.in(0).dims[2];
+  if (p.block_count != given) {
+    return fail("SDX-T0231", "the image has room for {} blocks {}, the input has {}", p.block_count,
+                to_string(p.blocks), given);
   }
+  return p;
+}
+
+// Each pixel is the sum, from 0, of the column elements that land on it, in the order of their
+// place in the block.
+template <class T, class C, class Load, class Store>
+Status add_up(const Col2Im& a, Args& args, Load in, Store out) {
+  const View &x = args.in(0), &y = args.out();
+  SDX_ASSIGN(const Places p, places_of(a, args));
+  const size_t axes = p.image.size();
   const size_t pixels = split_at(y.dims, 0, 2).inner, planes = size_t(y.dims[0] * y.dims[1]);
   const auto some = [&](size_t begin, size_t end, int) {
     for (size_t at = begin; at < end; ++at) {
       const size_t plane = at / pixels, pixel = at % pixels;
       C sum(0);
-      for (int64_t place = 0; place < block_area; ++place) {
+      for (int64_t place = 0; place < p.block_area; ++place) {
         // The block that has `place` on this pixel, if its position is a whole number of strides.
         int64_t column = 0, unit = 1;
         bool hit = true;
         for (size_t i = axes, rest_pixel = pixel, rest_place = size_t(place); i-- > 0 && hit;) {
-          const int64_t offset =
-              int64_t(rest_place % size_t(block[i])) * or_default(a.dilations, i, 1);
-          const int64_t start =
-              int64_t(rest_pixel % size_t(image[i])) + or_default(a.pads, i, 0) - offset;
-          const int64_t stride = or_default(a.strides, i, 1);
-          hit = start >= 0 && start % stride == 0 && start / stride < blocks[i];
-          column += start / stride * unit;
-          unit *= blocks[i];
-          rest_pixel /= size_t(image[i]);
-          rest_place /= size_t(block[i]);
+          const int64_t offset = int64_t(rest_place % size_t(p.block[i])) * p.dilation[i];
+          const int64_t start = int64_t(rest_pixel % size_t(p.image[i])) + p.pad[i] - offset;
+          hit = start >= 0 && start % p.stride[i] == 0 && start / p.stride[i] < p.blocks[i];
+          column += start / p.stride[i] * unit;
+          unit *= p.blocks[i];
+          rest_pixel /= size_t(p.image[i]);
+          rest_place /= size_t(p.block[i]);
         }
-        if (hit)
-          sum = sum +
-                in(x.data<T>()[(plane * size_t(block_area) + size_t(place)) * size_t(block_count) +
-                               size_t(column)]);
+        if (hit) {
+          const size_t row = plane * size_t(p.block_area) + size_t(place);
+          sum = sum + in(x.data<T>()[row * size_t(p.block_count) + size_t(column)]);
+        }
       }
       y.data<T>()[at] = out(sum);
     }
@@ -161,13 +176,90 @@ Status reference(const Col2Im& a, Args& args) {
   return status;
 }
 
+// One or two axes in float: place by place, the blocks' elements are added to the pixels under
+// them, so that a pixel sees them in the order of their places.
+bool fits(const Col2Im&, const Call& call) {
+  return call.in[0].type == DType::f32 && call.out[0].rank() <= 4;
+}
+
+// Blocks [begin, end) along an axis have the element at `offset` on the image.
+struct Covered {
+  int64_t begin, end;
+  Covered(int64_t offset, int64_t pad, int64_t stride, int64_t blocks, int64_t image) {
+    const int64_t before = pad - offset;  // of the image, where block 0 has it
+    begin = before > 0 ? (before + stride - 1) / stride : 0;
+    end = std::min(blocks, before + image > 0 ? (before + image - 1) / stride + 1 : 0);
+  }
+};
+
+Status run(const Col2Im& a, Args& args) {
+  SDX_ASSIGN(const Places p, places_of(a, args));
+  if (p.block_area <= 0) return reference(a, args);
+  const View &x = args.in(0), &y = args.out();
+  const size_t w = p.image.size() - 1;
+  const bool flat = w == 0;
+  const int64_t height = flat ? 1 : p.image[0], width = p.image[w];
+  const int64_t block_rows = flat ? 1 : p.block[0], rows = flat ? 1 : p.blocks[0];
+  const int64_t stride_y = flat ? 1 : p.stride[0], stride_x = p.stride[w];
+  const auto pixels = size_t(height * width);
+  const auto planes = size_t(y.dims[0] * y.dims[1]);
+  args.pool->parallel(planes, 4096 / (pixels + 1) + 1, [&](size_t begin, size_t end, int) {
+    for (size_t plane = begin; plane < end; ++plane) {
+      float* image = y.data<float>() + plane * pixels;
+      const float* from = x.data<float>() + plane * size_t(p.block_area * p.block_count);
+      std::fill(image, image + pixels, 0.0f);
+      for (int64_t ky = 0; ky < block_rows; ++ky) {
+        const int64_t down = flat ? 0 : ky * p.dilation[0] - p.pad[0];
+        const Covered by(flat ? 0 : ky * p.dilation[0], flat ? 0 : p.pad[0], stride_y, rows,
+                         height);
+        for (int64_t kx = 0; kx < p.block[w]; ++kx, from += p.block_count) {
+          const int64_t right = kx * p.dilation[w] - p.pad[w];
+          const Covered bx(kx * p.dilation[w], p.pad[w], stride_x, p.blocks[w], width);
+          for (int64_t row = by.begin; row < by.end; ++row) {
+            const float* in = from + row * p.blocks[w];
+            float* to = image + (row * stride_y + down) * width + right;
+            if (stride_x == 1) {
+              for (int64_t i = bx.begin; i < bx.end; ++i) to[i] = to[i] + in[i];
+            } else {
+              for (int64_t i = bx.begin; i < bx.end; ++i)
+                to[i * stride_x] = to[i * stride_x] + in[i];
+            }
+          }
+        }
+      }
+      for (size_t i = 0; i < pixels; ++i) image[i] = store<float>(image[i]);
+    }
+  });
+  return ok();
+}
+
+constexpr Kernel<Col2Im> kKernels[] = {{.name = "col2im_f32", .fits = fits, .run = run}};
+
+Case image_case(std::string name, AttrMap attrs, Dims columns, std::vector<int64_t> image,
+                std::vector<int64_t> block) {
+  const auto axes = int64_t(image.size());
+  return {.name = std::move(name),
+          .opset = 18,
+          .attrs = std::move(attrs),
+          .inputs = {noise(std::move(columns)), Tensor::of<int64_t>({axes}, std::move(image)),
+                     Tensor::of<int64_t>({axes}, std::move(block))}};
+}
+
 std::vector<Case> cases() {
-  return {{.name = "overlapping_blocks_add_up",
-           .opset = 18,
-           .attrs = {},
-           .inputs = {Tensor::of<int32_t>({1, 2, 2}, {1, 2, 3, 4}),
-                      Tensor::of<int64_t>({2}, {1, 3}), Tensor::of<int64_t>({2}, {1, 2})},
-           .expected = {Tensor::of<int32_t>({1, 1, 1, 3}, {1, 5, 4})}}};
+  using Ints = std::vector<int64_t>;
+  return {
+      image_case("blocks_side_by_side", {{"strides", Ints{2, 2}}}, {1, 12, 35}, {10, 14}, {2, 2}),
+      image_case("padded_and_dilated",
+                 {{"strides", Ints{1, 2}}, {"pads", Ints{1, 2, 0, 3}}, {"dilations", Ints{2, 1}}},
+                 {2, 18, 42}, {9, 11}, {3, 3}),
+      image_case("one_axis", {{"pads", Ints{1, 1}}}, {1, 6, 19}, {19}, {3}),
+      image_case("no_images", {}, {0, 4, 4}, {3, 3}, {2, 2}),
+      {.name = "overlapping_blocks_add_up",
+       .opset = 18,
+       .attrs = {},
+       .inputs = {Tensor::of<int32_t>({1, 2, 2}, {1, 2, 3, 4}), Tensor::of<int64_t>({2}, {1, 3}),
+                  Tensor::of<int64_t>({2}, {1, 2})},
+       .expected = {Tensor::of<int32_t>({1, 1, 1, 3}, {1, 5, 4})}}};
 }
 
 constexpr OpOf<Col2Im> kCol2Im{
@@ -177,6 +269,7 @@ constexpr OpOf<Col2Im> kCol2Im{
     .read = read,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = cases,
 };
 

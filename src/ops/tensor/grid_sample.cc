@@ -1,6 +1,7 @@
 // GridSample.
 #include <cmath>
 
+#include "ops/noise.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/pick.h"
 
@@ -228,9 +229,84 @@ Status reference(const GridSample& a, Args& args) {
   return ok();
 }
 
+// Images of floats, linearly: a point's taps are found once for all channels.
+bool fits(const GridSample& a, const Call& call) {
+  return a.mode == GridSample::Mode::linear && call.in[0].type == DType::f32 &&
+         call.in[1].type == DType::f32 && call.in[0].rank() == 4;
+}
+
+// The taps that take part.
+struct Present {
+  int count = 0;
+  int64_t index[2];
+  float weight[2];
+  explicit Present(const Taps<float>& taps, int64_t stride) {
+    for (int k = 0; k < taps.count; ++k) {
+      if (taps.index[k] < 0 || taps.weight[k] == 0) continue;
+      index[count] = taps.index[k] * stride;
+      weight[count++] = taps.weight[k];
+    }
+  }
+};
+
+void sample_channels(const Present& rows, const Present& columns, const float* from, size_t plane,
+                     size_t channels, float* to, size_t points) {
+  for (size_t c = 0; c < channels; ++c, from += plane, to += points) {
+    float sum = 0;
+    for (int y = 0; y < rows.count; ++y) {
+      float row = 0;
+      for (int x = 0; x < columns.count; ++x)
+        row += columns.weight[x] * from[rows.index[y] + columns.index[x]];
+      sum += rows.weight[y] * row;
+    }
+    *to = store<float>(sum);
+  }
+}
+
+Status run(const GridSample& a, Args& args) {
+  const View &x = args.in(0), &y = args.out();
+  const float* grid = args.in(1).data<float>();
+  if (y.count == 0) return ok();
+  const int64_t height = x.dims[2], width = x.dims[3];
+  if (height == 0 || width == 0)
+    return fail("SDX-R0105", "the input {} has no element to sample", to_string(x.dims));
+  const auto channels = size_t(x.dims[1]), plane = size_t(height * width);
+  const auto points = size_t(y.dims[2] * y.dims[3]);
+  args.pool->parallel(
+      size_t(x.dims[0]) * points, 1024 / (channels + 1) + 1, [&](size_t begin, size_t end, int) {
+        for (size_t i = begin; i < end; ++i) {
+          // Positions name the last axis first.
+          const Present columns(taps_at(a, grid[2 * i], width), 1);
+          const Present rows(taps_at(a, grid[2 * i + 1], height), width);
+          const size_t first = i / points * channels;
+          sample_channels(rows, columns, x.data<float>() + first * plane, plane, channels,
+                          y.data<float>() + first * points + i % points, points);
+        }
+      });
+  return ok();
+}
+
+constexpr Kernel<GridSample> kKernels[] = {{.name = "grid_sample_f32", .fits = fits, .run = run}};
+
+// Points all over an image of 5 x 7 and around it.
+Case image_case(std::string name, AttrMap attrs) {
+  Tensor grid = noise({2, 3, 11, 2});
+  set_f64(DType::f32, grid.raw(), 4, std::numeric_limits<double>::quiet_NaN());
+  set_f64(DType::f32, grid.raw(), 7, 1);
+  set_f64(DType::f32, grid.raw(), 9, -std::numeric_limits<double>::infinity());
+  return {.name = std::move(name),
+          .opset = 20,
+          .attrs = std::move(attrs),
+          .inputs = {noise({2, 3, 5, 7}), std::move(grid)}};
+}
+
 std::vector<Case> cases() {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  return {{.name = "nan_is_the_first_border",
+  return {image_case("an_image_with_zeros_around", {}),
+          image_case("an_image_by_its_corners", {{"align_corners", int64_t{1}}}),
+          image_case("an_image_that_goes_on", {{"padding_mode", std::string("border")}}),
+          image_case("an_image_mirrored", {{"padding_mode", std::string("reflection")}}),
+          {.name = "nan_is_the_first_border",
            .opset = 16,
            .attrs = {{"mode", std::string("nearest")}, {"padding_mode", std::string("border")}},
            .inputs = {Tensor::of<std::string>({1, 1, 1, 2}, {"a", "b"}),
@@ -251,6 +327,7 @@ constexpr OpOf<GridSample> kGridSample{
     .read = read,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = cases,
 };
 
