@@ -21,7 +21,7 @@ struct Flags {
   size_t steps = 1;
   double time_limit = 0;
   int64_t loop_limit = run::kMostIterations;
-  bool digest = false, trace = false;
+  bool digest = false, trace = false, guard = false;
 };
 
 // An output that is an input of the next step, by position.
@@ -127,6 +127,7 @@ Status run(const Flags& flags) {
                    tensor_names(*loaded.model));
   run::RunOptions options;
   options.most_iterations = flags.loop_limit;
+  options.guard = flags.guard;
   if (flags.trace) options.observer = &trace;
   if (!flags.outputs.empty()) options.wanted = &needed;
   if (flags.time_limit > 0) {
@@ -173,6 +174,9 @@ Command run_command(CommandLine program) {
       .positive();
   app.flag("--trace", flags->trace,
            "print when tensors become defined and nodes become executable and execute");
+  app.flag("--guard", flags->guard,
+           "hold every kernel to its contract: nothing but its outputs and scratch memory changes, "
+           "and they depend on its inputs alone; slow");
   app.option("--order", flags->order,
              "random:SEED executes the nodes in a valid order drawn with the seed");
   app.option("--time-limit", flags->time_limit, "seconds after which the run is ended");

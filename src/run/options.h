@@ -30,6 +30,7 @@ struct RunOptions {
   using Clock = std::chrono::steady_clock;
 
   Observer* observer = nullptr;
+  bool guard = false;  // every step is held to its contract (run/guard.h); slow
   // Once this is true or the time has come, the run ends with an error before its next step, in
   // subgraphs too; the session can be used again.
   const std::atomic<bool>* stop = nullptr;

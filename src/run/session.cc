@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "run/guard.h"
 #include "typed/eval.h"
 
 namespace sdx::run {
@@ -77,11 +78,11 @@ View Session::view_at(Outlet outlet) {
 // Memory for the plan, and the views of all its steps.
 void Session::lay_out() {
   const plan::Plan& plan = planned_->plan;
-  if (plan.arena_bytes > arena_size_) {
+  if (plan.arena_bytes + slack_ > arena_size_) {
     arena_.reset();
     arena_size_ = 0;
-    arena_ = allocate_aligned(plan.arena_bytes);
-    arena_size_ = plan.arena_bytes;
+    arena_ = allocate_aligned(plan.arena_bytes + slack_);
+    arena_size_ = plan.arena_bytes + slack_;
   }
   views_.clear();
   dims_.clear();
@@ -266,12 +267,40 @@ Status Session::run_late(const Step& step, std::span<const Value> inputs,
   return ok();
 }
 
+// Memory behind the arena, where nobody may write.
+void Session::keep_slack() {
+  if (slack_ != 0) return;
+  slack_ = kGuardSlack;
+  if (planned_ != nullptr) lay_out();
+}
+
+// What steps share: the arena, and the caller's inputs and outputs.
+std::vector<Guard::Region> Session::guarded(std::span<const Value> inputs,
+                                            std::span<Tensor> outputs) {
+  std::vector<Guard::Region> regions;
+  regions.push_back({"the arena", static_cast<std::byte*>(arena_.get()), arena_size_, true});
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].is_tensor() || inputs[i].tensor().type() == DType::string) continue;
+    auto* raw = const_cast<void*>(inputs[i].tensor().raw());
+    regions.push_back({fmt::format("input {}", i), static_cast<std::byte*>(raw),
+                       inputs[i].tensor().bytes(), false});
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].count() == 0 || outputs[i].type() == DType::string) continue;
+    regions.push_back({fmt::format("output {}", i), static_cast<std::byte*>(outputs[i].raw()),
+                       outputs[i].bytes(), true});
+  }
+  return regions;
+}
+
 Status Session::execute(std::span<const Value> inputs, std::span<Tensor> outputs,
                         const RunOptions& options) {
   const plan::Plan& plan = planned_->plan;
   const bool limited = options.limited();
   if (limited) SDX_TRY(options.check());  // a subgraph may have no steps
   if (options.observer != nullptr) options.observer->start(plan);
+  std::optional<Guard> guard;
+  if (options.guard) guard.emplace(guarded(inputs, outputs));
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     if (!skipped_.empty() && skipped_[s]) continue;
     const Step& step = plan.steps[s];
@@ -286,7 +315,8 @@ Status Session::execute(std::span<const Value> inputs, std::span<Tensor> outputs
     }
     if (options.observer != nullptr) options.observer->before(step.node, node);
     if (step.late) {
-      if (Status status = run_late(step, inputs, outputs, options); !status)
+      const auto late = [&] { return run_late(step, inputs, outputs, options); };
+      if (Status status = guard ? guard->run_apart(late) : late(); !status)
         return here(std::move(status).error());
       continue;
     }
@@ -313,8 +343,11 @@ Status Session::execute(std::span<const Value> inputs, std::span<Tensor> outputs
     args.pool = &compiled_->pool();
     args.isa = plan.options.isa;
     args.packed = step.packed.get();
-    Status status = step.kernel != nullptr ? step.kernel->run(node.resolved.get(), args)
-                                           : node.op().reference(node.resolved.get(), args);
+    const auto kernel = [&] {
+      return step.kernel != nullptr ? step.kernel->run(node.resolved.get(), args)
+                                    : node.op().reference(node.resolved.get(), args);
+    };
+    Status status = guard ? guard->run(args, node.op().deterministic, kernel) : kernel();
     if (!status) return here(std::move(status).error());
     if (options.observer != nullptr)
       options.observer->after(plan.result_of(step), plan.graph.node(step.node), args.outs);
@@ -345,6 +378,7 @@ Tensor output_buffer(const Fact& fact, OutputMemory& memory) {
 }  // namespace
 
 Result<std::vector<Value>> Session::run(std::span<const Value> inputs, const RunOptions& options) {
+  if (options.guard) keep_slack();
   SDX_TRY(prepare(inputs));
   select(options.wanted);
   const plan::Plan& plan = planned_->plan;
@@ -400,6 +434,7 @@ const void* Session::place_of_output(size_t i, std::span<const Value> inputs,
 
 Status Session::run_into(std::span<const Value> inputs, std::span<Tensor> outputs,
                          const RunOptions& options) {
+  if (options.guard) keep_slack();
   SDX_TRY(prepare(inputs));
   select(nullptr);
   const plan::Plan& plan = planned_->plan;

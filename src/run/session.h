@@ -7,6 +7,7 @@
 
 #include "op/body_runner.h"
 #include "plan/compiled.h"
+#include "run/guard.h"
 #include "run/options.h"
 #include "run/output_memory.h"
 
@@ -33,6 +34,8 @@ class Session final : private BodyRunner {
   void lay_out();
   View view_at(typed::Outlet outlet);
   void select(const std::vector<bool>* wanted);
+  void keep_slack();
+  std::vector<Guard::Region> guarded(std::span<const Value> inputs, std::span<Tensor> outputs);
   Status execute(std::span<const Value> inputs, std::span<Tensor> outputs,
                  const RunOptions& options);
   Status run_late(const plan::Step& step, std::span<const Value> inputs,
@@ -62,6 +65,7 @@ class Session final : private BodyRunner {
   std::vector<Dims> planned_for_;  // shapes of the inputs
   std::shared_ptr<void> arena_;
   size_t arena_size_ = 0;
+  size_t slack_ = 0;  // behind the arena, while runs are guarded
   OutputMemory output_memory_;
   std::vector<View> views_;  // of all steps, inputs then outputs
   std::vector<Dims> dims_;   // that the views point to
