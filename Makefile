@@ -2,7 +2,7 @@
 BUILD ?= build
 JOBS  ?= $(shell nproc)
 
-.PHONY: all configure configure-test demo test checks bench serve deb check-deb site ops format check-format fuzz out-of-memory tidy clean
+.PHONY: all configure configure-test demo test checks bench serve deb check-deb site ops format check-format fuzz out-of-memory proofs tidy clean
 
 all: configure-test
 	cmake --build $(BUILD) -j $(JOBS)
@@ -77,6 +77,12 @@ fuzz: configure-test
 	cmake --preset fuzz >/dev/null
 	cmake --build build-fuzz -j $(JOBS) --target fuzz
 	JOBS=$(JOBS) scripts/fuzz.sh build-fuzz $(or $(MINUTES),1)
+
+# The proofs and the checker extracted from them, over plans of all kinds; scripts/proofs.sh says what MODELS is.
+proofs: configure-test
+	@scripts/install_deps.sh proofs
+	cmake --build $(BUILD) -j $(JOBS) --target sardonyx_cli plan_certificates sardonyx_planted
+	scripts/proofs.sh $(BUILD)
 
 tidy:
 	@$(MAKE) --no-print-directory checks PARTS=tidy

@@ -22,18 +22,21 @@ Result<RandomOrders> read_orders(const std::string& text) {
 }
 
 Status orders_agree(const std::shared_ptr<const model::Model>& model, const Named& inputs,
-                    const CompileOptions& options, const RandomOrders& orders) {
+                    const CompileOptions& options, const RandomOrders& orders,
+                    const run::RunOptions& how) {
   SDX_ASSIGN(const typed::Graph graph, type(model, options));
   std::vector<Value> arguments;
   for (const typed::Outlet source : graph.inputs())
     arguments.push_back(inputs.at(graph.node(source.node).use.name));
   SDX_ASSIGN(const auto usual, compile(graph, options));
-  SDX_ASSIGN(const std::vector<Value> expected, run::Session(usual).run(arguments));
+  SDX_ASSIGN(const std::vector<Value> expected, run::Session(usual).run(arguments, how));
   CompileOptions shuffled = options;
+  std::vector<std::shared_ptr<const plan::Compiled>> kept;  // an observer knows plans by address
   for (size_t k = 0; k < orders.count; ++k) {
     shuffled.order = orders.seed + k;
     SDX_ASSIGN(const auto compiled, compile(graph, shuffled));
-    SDX_ASSIGN(const std::vector<Value> found, run::Session(compiled).run(arguments));
+    kept.push_back(compiled);
+    SDX_ASSIGN(const std::vector<Value> found, run::Session(compiled).run(arguments, how));
     for (size_t i = 0; i < expected.size(); ++i) {
       if (!equal(found[i], expected[i])) {
         return fail("SDX-C0043", "output {} differs in the order drawn with seed {}", i,

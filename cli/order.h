@@ -16,6 +16,7 @@ Result<RandomOrders> read_orders(const std::string& text);
 
 // Runs the model in these orders: its outputs are equal, byte by byte, to those of the usual one.
 Status orders_agree(const std::shared_ptr<const model::Model>& model, const Named& inputs,
-                    const CompileOptions& options, const RandomOrders& orders);
+                    const CompileOptions& options, const RandomOrders& orders,
+                    const run::RunOptions& how = {});
 
 }  // namespace sdx::cli

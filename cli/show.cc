@@ -1,8 +1,11 @@
 // sardonyx show: the model at any stage of its road, as text.
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "api/journal.h"
+#include "certificate/certificate.h"
+#include "certificate/replacements.h"
 #include "draw.h"
 #include "inputs.h"
 #include "listing.h"
@@ -35,7 +38,7 @@ Result<std::string> text_inferred(const std::shared_ptr<const model::Model>& mod
   return listing(*model, types, known.bodies()->graphs);
 }
 
-std::string json_of(const Journal& journal) {
+std::string json_of(const Journal& journal, const std::string& replacements) {
   using Json = nlohmann::ordered_json;
   Json steps = Json::array(), nodes = Json::array();
   for (const TracedStep& step : journal.steps) {
@@ -56,9 +59,14 @@ std::string json_of(const Journal& journal) {
                      {"steps", fate.steps},
                      {"reason", fate.reason}});
   }
-  const Json all = {
-      {"steps", std::move(steps)}, {"nodes", std::move(nodes)}, {"passes", journal.passes}};
-  return all.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const Json all = {{"format", "sardonyx-journal"},
+                    {"version", 1},
+                    {"steps", std::move(steps)},
+                    {"nodes", std::move(nodes)},
+                    {"passes", journal.passes}};
+  std::string text = all.dump(1, ' ', false, Json::error_handler_t::replace);
+  text.resize(text.size() - 2);  // the end of the object, to which more comes
+  return text + ",\n \"replacements\": " + replacements + "\n}\n";
 }
 
 Result<std::string> text_at(const Flags& flags) {
@@ -66,8 +74,8 @@ Result<std::string> text_at(const Flags& flags) {
     return fail("SDX-C0038", "--explain and --summary belong to --at inferred");
   if (flags.journal && (flags.stage != "plan" || flags.format == "svg" || flags.format == "dot"))
     return fail("SDX-C0039", "--journal belongs to --at plan, as text or JSON");
-  if (flags.format == "json" && !flags.journal)
-    return fail("SDX-C0039", "only the journal has a JSON form: --at plan --journal");
+  if (flags.format == "json" && flags.stage != "plan")
+    return fail("SDX-C0039", "only a plan has a JSON form: --at plan");
   SDX_ASSIGN(const auto model, flags.engine.limits.read(flags.model));
   const bool draws = flags.format == "svg" || flags.format == "dot";
   if (draws && flags.stage == "plan") {
@@ -87,9 +95,14 @@ Result<std::string> text_at(const Flags& flags) {
   SDX_ASSIGN(const auto compiled, compile(graph, options));
   if (flags.stage == "optimized") return drawn(compiled->graph(), flags.format);
   SDX_ASSIGN(const auto plan, compiled->plan_under({}));
+  if (!flags.journal && flags.format == "json")
+    return certificate::of(*compiled, {}, std::filesystem::path(flags.model).filename().string());
   if (!flags.journal) return plan::to_text(*plan);
   SDX_ASSIGN(const Journal journal, journal_of(*model, *plan));
-  return flags.format == "json" ? json_of(journal) : journal.text();
+  if (flags.format != "json") return journal.text();
+  SDX_ASSIGN(const std::string replacements,
+             certificate::replacements(graph, {options.optimize, options.strict}, *plan));
+  return json_of(journal, replacements);
 }
 
 }  // namespace
@@ -104,7 +117,8 @@ Command show_command(CommandLine program) {
       .one_of({"model", "checked", "inferred", "typed", "optimized", "plan"})
       .show_default();
   app.option("--format", flags->format,
-             "text, or a drawing of the graph: svg, or dot for Graphviz; json: the journal")
+             "text, or a drawing of the graph: svg, or dot for Graphviz; json, of a plan: its "
+             "certificate, or its journal")
       .one_of({"text", "svg", "dot", "json"})
       .show_default();
   flags->inputs.add_sizes_to(app);

@@ -16,6 +16,7 @@
 #include "ops/list.h"
 #include "order.h"
 #include "progress.h"
+#include "recorder.h"
 
 namespace sdx::cli {
 namespace {
@@ -25,7 +26,8 @@ namespace fs = std::filesystem;
 struct Flags {
   std::vector<std::string> folders;
   EngineFlags engine;
-  std::string expected, order;
+  std::string expected, order, certificates;
+  bool guard = false;
   bool quiet = false, list_missing = false, facts = false, digest = false;
   bool inline_operators = false;
 };
@@ -75,16 +77,16 @@ Result<Named> read_inputs(const model::Model& model, const fs::path& folder) {
   return given;
 }
 
-Status run_data_set(const model::Model& model, const plan::Compiled& compiled,
-                    run::Session& session, const fs::path& folder, const Named& given,
-                    const Tolerance& tolerance, Sha256* digests) {
+Status run_data_set(const model::Model& model, const plan::Compiled& compiled, run::Session& session,
+                    const fs::path& folder, const Named& given, const Tolerance& tolerance,
+                    Sha256* digests, const run::RunOptions& how) {
   std::vector<Value> arguments;
   for (const typed::Outlet source : compiled.graph().inputs()) {
     const std::string& name = compiled.graph().node(source.node).use.name;
     SDX_ASSIGN(Value argument, input_named(given, name));
     arguments.push_back(std::move(argument));
   }
-  SDX_ASSIGN(const std::vector<Value> results, session.run(arguments));
+  SDX_ASSIGN(const std::vector<Value> results, session.run(arguments, how));
   for (size_t i = 0; digests != nullptr && i < results.size(); ++i) {
     for (const DigestLine& line : digest(model.graph->output[i].name, results[i])) {
       const std::string text = line.text() + '\n';
@@ -122,7 +124,7 @@ bool in_orders(const model::Model& model) { return model.graph->node.size() > 2;
 // to the file's, as in the official runner, which does not look at declared shapes.
 Status run_test(const fs::path& folder, std::shared_ptr<const model::Model> model,
                 const CompileOptions& options, bool facts, Sha256* digests,
-                const RandomOrders& orders) {
+                const RandomOrders& orders, const run::RunOptions& how) {
   Tolerance tolerance;
   if (folder.filename().string().find("densenet121") != std::string::npos)
     tolerance.relative = 2e-3;  // the official bound
@@ -139,9 +141,9 @@ Status run_test(const fs::path& folder, std::shared_ptr<const model::Model> mode
         SDX_ASSIGN(compiled, compile(model, options));
         session.emplace(compiled);
       }
-      SDX_TRY(run_data_set(*model, *compiled, *session, set, inputs, tolerance, digests));
+      SDX_TRY(run_data_set(*model, *compiled, *session, set, inputs, tolerance, digests, how));
       if (orders.count > 0 && in_orders(*model))
-        SDX_TRY(orders_agree(model, inputs, options, orders));
+        SDX_TRY(orders_agree(model, inputs, options, orders, how));
       return facts ? facts_hold(model, inputs) : ok();
     };
     if (Status status = once(); !status)
@@ -234,6 +236,14 @@ int test(const Flags& flags) {
     if (!read) return report(read.error());
     orders = *read;
   }
+  run::RunOptions how;
+  how.guard = flags.guard;
+  std::optional<Recorder> recorder;
+  if (!flags.certificates.empty()) {
+    Result<Recorder> made = Recorder::create(flags.certificates);
+    if (!made) return report(made.error());
+    how.observer = &recorder.emplace(*std::move(made));
+  }
   size_t shuffled = 0;
   Progress progress("testing", "tests");
   size_t passed = 0, failed = 0, expected_failures = 0, unexpected_passes = 0;
@@ -252,8 +262,9 @@ int test(const Flags& flags) {
       }
       for (const std::string& op : missing_operators(*model)) ++missing[op];
       shuffled += model->graph && in_orders(*model) ? 1 : 0;
+      if (recorder) recorder->model(name);
       return run_test(tests[i], model, *options, flags.facts, flags.digest ? &digests : nullptr,
-                      orders);
+                      orders, how);
     };
     const Status status = once();
     if (skipped) continue;
@@ -312,6 +323,11 @@ Command test_command(CommandLine program) {
   app.flag("--inline-ops", flags->inline_operators,
            "with operators that ONNX defines as functions replaced by their bodies; only "
            "models that have some");
+  app.flag("--guard", flags->guard,
+           "hold every kernel to its contract: nothing but its outputs and scratch memory changes, "
+           "and they depend on its inputs alone; slow");
+  app.option("--certificates", flags->certificates,
+             "write the certificates of all plans that run to this file, one after another");
   app.flag("--facts", flags->facts,
            "also run node by node: what was inferred of every wire must hold");
   app.flag("--digest", flags->digest, "one SHA-256 of the digests of all outputs of all tests");

@@ -108,7 +108,7 @@ function(sdx_tests)
     if(sources)
       add_executable(${name}_test ${sources})
       target_link_libraries(${name}_test PRIVATE sardonyx GTest::gtest_main mpfr gmp
-                            nlohmann_json::nlohmann_json)
+                            nlohmann_json::nlohmann_json sdx_${name}_see)
       target_compile_definitions(${name}_test PRIVATE SDX_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
       target_compile_options(${name}_test PRIVATE -fPIC ${SDX_FLAGS_TEST})
       get_property(headers GLOBAL PROPERTY SDX_HEADERS_${name})

@@ -41,4 +41,6 @@ function(sdx_install)
           DESTINATION ${package_dir} COMPONENT dev)
   install(FILES ${CMAKE_BINARY_DIR}/sardonyx.pc DESTINATION ${pkgconfig_dir} COMPONENT dev)
   install(TARGETS sardonyx_cli RUNTIME COMPONENT tools)
+  # Where `make proofs` has built it.
+  install(PROGRAMS ${CMAKE_BINARY_DIR}/proofs/sardonyx-check-plan TYPE BIN COMPONENT tools OPTIONAL)
 endfunction()

@@ -201,8 +201,15 @@ expect 0 'step' "$sardonyx" show "$data/static.onnx" --at plan
 expect 0 'by fuse_elementwise: ' "$sardonyx" show "$digits" --at plan --journal --set N=1
 expect 0 '  from node 0 ' "$sardonyx" show "$digits" --at plan --journal
 expect 0 '"fate": "step"' "$sardonyx" show "$data/loop.onnx" --at plan --journal --format json
+expect 0 '"rule":"fuse_elementwise","gone":[' bash -c "'$sardonyx' show '$digits' --at plan --journal --format json --set N=1 | tr -d ' \n'"
+expect 0 '"format":"sardonyx-plan-certificate","version":1' "$sardonyx" show "$digits" --at plan --format json --set N=1
+expect 0 '"attribute":"body","plan":{' "$sardonyx" show "$data/loop.onnx" --at plan --format json
+certificate=$("$sardonyx" show "$digits" --at plan --format json --set N=1 | sha256sum | cut -d' ' -f1)
+expect 0 "certificate, SHA-256</th><td><span class=\"mono\">$certificate<" bash -c "'$sardonyx' check '$digits' --set N=1 --report '$work/proof.html' >/dev/null; cat '$work/proof.html'"
+expect 0 'fuse_elementwise ' cat "$work/proof.html"
+expect 0 'f32' "$sardonyx" run "$digits" --random 1 --set N=3 --guard --digest
 expect 2 'SDX-C0039' "$sardonyx" show "$digits" --at typed --journal
-expect 2 'SDX-C0039' "$sardonyx" show "$digits" --at plan --format json
+expect 2 'SDX-C0039' "$sardonyx" show "$digits" --at typed --format json
 expect 0 '"median_ms":' "$sardonyx" bench "$data/static.onnx" --runs 3 --json
 expect 0 'min' "$sardonyx" bench "$data/static.onnx" --runs 3
 expect 0 'Softmax' "$sardonyx" profile "$data/static.onnx" --trace "$work/trace.json"

@@ -27,7 +27,7 @@ let rec count (c : Certificate.t) =
 
 let judge quiet file value =
   match Certificate.optional "format" value with
-  | Some (`String "sardonyx-journal") -> Replacements.read value
+  | Some (`String "sardonyx-journal") -> Passes.read value
   | _ ->
   match Certificate.read value with
   | exception Certificate.Refused reason ->
@@ -68,7 +68,7 @@ let () =
          | Sys_error reason -> Printf.eprintf "%s\n" reason; exit 2)
        files
    with Stack_overflow -> prerr_endline "the certificate is nested too deeply"; exit 2);
-  Replacements.report ();
+  Passes.report ();
   if all.plans > 0 then Printf.printf
     "%d plans, %d refused; %d lines: %d views, %d joins, %d in place, %d fused, %d values of their own; %d subgraphs, %d more planned when run; %.3f s\n"
     all.plans all.refused all.steps all.views all.joins all.taken all.fused all.own all.bodies all.waiting all.seconds;

@@ -57,6 +57,7 @@ class Compiled {
   Result<std::shared_ptr<const Planned>> planned_for(std::span<const Value> inputs) const;
   Result<std::shared_ptr<const Plan>> plan_for(std::span<const Value> inputs) const;
   // The plan if no shape is symbolic, or under the given bindings.
+  Result<std::shared_ptr<const Planned>> planned_under(const Bindings& bindings) const;
   Result<std::shared_ptr<const Plan>> plan_under(const Bindings& bindings) const;
 
   // How many plans are kept, and how many have been made so far.
@@ -75,7 +76,6 @@ class Compiled {
         packs_(std::move(packs)) {}
 
   Status prepare();
-  Result<std::shared_ptr<const Planned>> planned_under(const Bindings& bindings) const;
   Result<std::shared_ptr<const Planned>> keep(const Bindings& bindings, typed::Graph graph) const;
 
   rewrite::Rewritten rewritten_;  // without its graph if there is but one plan

@@ -4,6 +4,7 @@
 
 #include "ops/composed/composition.h"
 #include "rewrite/layout/layout.h"
+#include "rewrite/passes.h"
 #include "rewrite/rules.h"
 
 namespace sdx::rewrite {
@@ -101,15 +102,25 @@ Result<Graph> simplified(Graph graph) {
 
 }  // namespace
 
-Result<Graph> optimize(const Graph& graph) {
-  SDX_ASSIGN(const Graph simple, simplified(graph.without_dead()));
-  SDX_ASSIGN(const Graph ordered, apply_rules(simple, ordering_rules(), "ordering_rules"));
-  SDX_ASSIGN(const Graph turned, lay_out(ordered, Aim::turns));
-  SDX_ASSIGN(const Graph programs, apply_rules(turned, rules(), "rules"));
-  SDX_ASSIGN(const Graph fused, apply_rules(programs, rules_on_programs(), "rules_on_programs"));
-  SDX_ASSIGN(const Graph laid, lay_out(fused, Aim::kernels));
-  return apply_rules(laid, joining_rules(), "joining_rules");
+Result<Graph> optimize(const Graph& graph, const Watch& watch) {
+  Graph now = graph.without_dead();
+  const auto pass = [&](Result<Graph> made) -> Status {
+    if (!made) return std::move(made).error();
+    if (watch) watch(now, *made);
+    now = *std::move(made);
+    return ok();
+  };
+  SDX_TRY(pass(simplified(now)));
+  SDX_TRY(pass(apply_rules(now, ordering_rules(), "ordering_rules")));
+  SDX_TRY(pass(lay_out(now, Aim::turns)));
+  SDX_TRY(pass(apply_rules(now, rules(), "rules")));
+  SDX_TRY(pass(apply_rules(now, rules_on_programs(), "rules_on_programs")));
+  SDX_TRY(pass(lay_out(now, Aim::kernels)));
+  SDX_TRY(pass(apply_rules(now, joining_rules(), "joining_rules")));
+  return now;
 }
+
+Result<Graph> optimize(const Graph& graph) { return optimize(graph, {}); }
 
 Result<Graph> to_standard_numerics(const Graph& graph) {
   return apply_rules(graph.without_dead(), standard_numerics(), "standard_numerics");

@@ -1,5 +1,6 @@
 // If: one of two subgraphs runs.
 #include "ops/control/bodies.h"
+#include "ops/control/bodies_of.h"
 #include "ops/control/unfit_branch.h"
 
 namespace sdx::ops {
@@ -107,5 +108,13 @@ constexpr OpOf<If> kIf{
 }  // namespace
 
 extern const Op if_ = erase<kIf>();
+
+NamedBodies bodies_of_if(const void* resolved) {
+  NamedBodies bodies;
+  const auto& a = *static_cast<const If*>(resolved);
+  if (a.then_branch) bodies.emplace_back("then_branch", a.then_branch.get());
+  if (a.else_branch) bodies.emplace_back("else_branch", a.else_branch.get());
+  return bodies;
+}
 
 }  // namespace sdx::ops

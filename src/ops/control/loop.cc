@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/control/bodies.h"
+#include "ops/control/bodies_of.h"
 
 namespace sdx::ops {
 namespace {
@@ -164,5 +165,9 @@ constexpr OpOf<Loop> kLoop{
 }  // namespace
 
 extern const Op loop = erase<kLoop>();
+
+NamedBodies bodies_of_loop(const void* resolved) {
+  return {{"body", static_cast<const Loop*>(resolved)->body.get()}};
+}
 
 }  // namespace sdx::ops

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ops/control/bodies.h"
+#include "ops/control/bodies_of.h"
 
 namespace sdx::ops {
 namespace {
@@ -202,5 +203,9 @@ constexpr OpOf<Scan> kScan{
 }  // namespace
 
 extern const Op scan = erase<kScan>();
+
+NamedBodies bodies_of_scan(const void* resolved) {
+  return {{"body", static_cast<const Scan*>(resolved)->body.get()}};
+}
 
 }  // namespace sdx::ops

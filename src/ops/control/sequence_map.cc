@@ -1,5 +1,6 @@
 // SequenceMap: a subgraph runs on every element of a sequence.
 #include "ops/control/bodies.h"
+#include "ops/control/bodies_of.h"
 
 namespace sdx::ops {
 namespace {
@@ -72,5 +73,9 @@ constexpr OpOf<SequenceMap> kSequenceMap{
 }  // namespace
 
 extern const Op sequence_map = erase<kSequenceMap>();
+
+NamedBodies bodies_of_sequence_map(const void* resolved) {
+  return {{"body", static_cast<const SequenceMap*>(resolved)->body.get()}};
+}
 
 }  // namespace sdx::ops
