@@ -10,10 +10,12 @@
 #include "api/journal.h"
 #include "base/sha256.h"
 #include "bytes/file.h"
+#include "certificate/certificate.h"
 #include "check/scope.h"
 #include "model/tensor.h"
 #include "picture.h"
 #include "progress.h"
+#include "proved.h"
 #include "work.h"
 
 namespace sdx::cli {
@@ -72,6 +74,7 @@ struct Work {
   infer::Wires wires;
   std::optional<typed::Graph> graph;
   std::shared_ptr<const plan::Plan> plan;
+  std::string certificate;  // of the plan
   std::vector<std::string> assumed;
   std::string why_not;  // there is no plan
 };
@@ -96,9 +99,12 @@ Work work_of(const PageRequest& request) {
   drawn.seed = 1;
   auto inputs = drawn.values(*request.model, (*compiled)->graph(), &work.assumed);
   if (!inputs) return stop(inputs.error()), std::move(work);
-  auto plan = (*compiled)->plan_for(*inputs);
-  if (!plan) return stop(plan.error()), std::move(work);
-  work.plan = *std::move(plan);
+  const auto planned = (*compiled)->planned_for(*inputs);
+  if (!planned) return stop(planned.error()), std::move(work);
+  work.plan = {*planned, &(*planned)->plan};
+  const std::string name = std::filesystem::path(request.model->path).filename().string();
+  auto written = certificate::of(**compiled, **planned, name);
+  if (written) work.certificate = *std::move(written);
   return work;
 }
 
@@ -304,9 +310,7 @@ std::string planned(const Work& work) {
            (open == 0 ? ""
                       : fmt::format(" and those of {} nodes whose sizes depend on data", open))});
   sums.row({"steps", fmt::to_string(plan.steps.size())});
-  html += sums.text();
-
-  return html;
+  return html + sums.text();
 }
 
 // Both ways: what each planned operation stems from, and what became of each node.
@@ -370,6 +374,7 @@ Result<std::string> page_of(const PageRequest& request) {
   html += "<h2>Graph</h2>\n";
   drawings(*model.graph, {.kind = "graph", .name = model.graph->name}, opsets, request, html);
   html += "<h2>Plan: memory and work</h2>\n" + planned(work);
+  if (work.plan) html += "<h2>Proof</h2>\n" + proved(model, *work.plan, work.certificate);
   html += "<h2>Trace: from the model to the plan and back</h2>\n" + trace(model, work);
   html += "<h2>Values</h2>\n" + tensors(model, work);
   html += "<h2>Weights</h2>\n" + weights(model);
