@@ -30,6 +30,7 @@ in_root 'apt-get update -qq && apt-get install -y -qq --no-install-recommends /t
 echo "installed: $(in_root 'dpkg-query -W -f "\${Package} \${Version}, " libsardonyx libsardonyx-dev sardonyx-tools python3-sardonyx')"
 expected=$(in_root 'cd /try && sardonyx run digits.onnx --input picture=pictures.pb --digest')
 echo "sardonyx-tools: $expected"
+in_root 'cd /try && sardonyx show digits.onnx --at plan --format json --set N=3 | sardonyx-check-plan --quiet -' | sed 's/^/sardonyx-tools: /'
 in_root 'cd /try && g++ -std=c++20 first.cc -o first $(pkg-config --cflags --libs sardonyx) && ./first digits.onnx | tail -1' |
   sed 's/^/libsardonyx-dev: /'
 in_root 'cd /try && gcc -std=c11 first.c -o first_c $(pkg-config --cflags --libs sardonyx) && ./first_c digits.onnx | tail -1' |

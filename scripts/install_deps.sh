@@ -9,6 +9,7 @@ packages=(
   libfmt-dev libre2-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
   libjpeg62-turbo-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev  # formats of ImageDecoder
 )
+proofs=(coq libcoq-stdlib ocaml-nox ocaml-findlib libzarith-ocaml-dev libyojson-ocaml-dev)
 for part in "$@"; do
   case $part in
     test)
@@ -16,10 +17,10 @@ for part in "$@"; do
                  pybind11-dev python3-dev python3-numpy python3-onnx python3-jsonschema) ;;
     package)
       packages+=(dpkg-dev debhelper dh-python lintian debootstrap python3-dev pybind11-dev libnghttp2-dev libssl-dev
-                 libsimdjson-dev) ;;
+                 libsimdjson-dev "${proofs[@]}") ;;
     site) packages+=(mkdocs) ;;
     fuzz) packages+=(clang libclang-rt-dev) ;;
-    proofs) packages+=(coq libcoq-stdlib ocaml-nox ocaml-findlib libzarith-ocaml-dev libyojson-ocaml-dev) ;;
+    proofs) packages+=("${proofs[@]}") ;;
     serve)  # the server, and the clients of its tests
       packages+=(libnghttp2-dev libssl-dev libsimdjson-dev curl openssl nghttp2-client wrk protobuf-compiler python3-grpcio
                  python3-protobuf nodejs npm chromium) ;;
