@@ -77,9 +77,9 @@ Result<Named> read_inputs(const model::Model& model, const fs::path& folder) {
   return given;
 }
 
-Status run_data_set(const model::Model& model, const plan::Compiled& compiled, run::Session& session,
-                    const fs::path& folder, const Named& given, const Tolerance& tolerance,
-                    Sha256* digests, const run::RunOptions& how) {
+Status run_data_set(const model::Model& model, const plan::Compiled& compiled,
+                    run::Session& session, const fs::path& folder, const Named& given,
+                    const Tolerance& tolerance, Sha256* digests, const run::RunOptions& how) {
   std::vector<Value> arguments;
   for (const typed::Outlet source : compiled.graph().inputs()) {
     const std::string& name = compiled.graph().node(source.node).use.name;

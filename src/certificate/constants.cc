@@ -77,6 +77,7 @@ void assign(const Tensor& old, const Tensor& made, size_t at, std::vector<bool>&
 size_t TensorNumbers::of(const Tensor& tensor) {
   const auto [at, fresh] = shared_.try_emplace({tensor.raw(), tensor.type(), tensor.dims()}, next_);
   if (!fresh) return at->second;
+  kept_.push_back(tensor);
   const bool small = tensor.type() != DType::string && tensor.bytes() <= kSmall;
   if (small) {
     std::string bytes(static_cast<const char*>(tensor.raw()), tensor.bytes());

@@ -18,6 +18,7 @@ class TensorNumbers {
 
  private:
   std::map<std::tuple<const void*, DType, Dims>, size_t> shared_;
+  std::vector<Tensor> kept_;  // while a number stands for an address, nothing else may lie there
   std::map<std::tuple<std::string, DType, Dims>, size_t> small_;
   size_t next_ = 1;
 };
