@@ -42,7 +42,7 @@ fi
 
 say "planted bugs"
 if [ -z "${QUICK:-}" ]; then
-  "$here/tests/proofs/planted.sh" "$build/tests/proofs/sardonyx_planted" "$checker" 400 "${suites[@]}"
+  "$here/tests/proofs/planted.sh" "$build/tests/proofs/sardonyx_planted" "$checker" 10000 "${suites[@]}"
   say "guarded runs"
   for isa in portable avx2 avx512; do
     for threads in 1 3; do
@@ -51,5 +51,5 @@ if [ -z "${QUICK:-}" ]; then
     done
   done
 else
-  "$here/tests/proofs/planted.sh" "$build/tests/proofs/sardonyx_planted" "$checker" 400
+  "$here/tests/proofs/planted.sh" "$build/tests/proofs/sardonyx_planted" "$checker" 10000
 fi

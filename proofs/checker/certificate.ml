@@ -156,7 +156,11 @@ let read_view wires v =
       (fun o ->
         let t = wire_of wires (field "wire" o) in
         (* What the operator declares must be what follows from its shapes. *)
-        let delta = integer (field "delta" o) in
+        let delta =
+          match optional "delta" o with
+          | Some d -> integer d
+          | None -> refuse "%s has no step, and does not declare where in its input it lies" (name_of node)
+        in
         (match op with
          | Shape s -> (
              match slice_of s (nat (slot 0 t.wire.wid slots)) with

@@ -201,8 +201,8 @@ let laid_operators s at n =
   in
   match op_name n with
   | "sardonyx::ConvBlocked" -> convolved (convolution n) `Blocked 1
-  | "sardonyx::ConvLast" | "sardonyx::ConvChannelsLast" when List.length ins <= 3 -> convolved (convolution n) `Last 1
-  | "sardonyx::QLinearConvLast" | "sardonyx::QLinearConvChannelsLast" when List.length ins <= 8 -> convolved (quantised_convolution n) `Last 3
+  | "sardonyx::ConvChannelsLast" when List.length ins <= 3 -> convolved (convolution n) `Last 1
+  | "sardonyx::QLinearConvChannelsLast" when List.length ins <= 8 -> convolved (quantised_convolution n) `Last 3
   | "sardonyx::MatMulTransposed" -> (
       match (ins, outs) with
       | [ Some a; Some w ], [ y ] when rank s w = 2 ->
@@ -243,6 +243,15 @@ let other_names s n ins outs zeros =
   | "Softmax" when attribute n "axis" = Some "-1" && Z.geq (integer (field "version" n)) (Z.of_int 13) -> as_ "Softmax of the last axis" ins
   | _ -> []
 
+(* Quantisation by one scale for all elements works element by element, whatever its axis. *)
+let is_by_one_scale s n ins =
+  List.mem (op_name n) [ "QuantizeLinear"; "DequantizeLinear" ]
+  && (match ins with
+      | Some x :: parameters -> has_rank s x && List.for_all (function Some p -> single s p | None -> true) parameters
+      | _ -> false)
+let without_axis n =
+  String.concat ";" (List.filter (fun a -> not (begins_with "axis=" a)) (String.split_on_char ';' (attribute_of n)))
+
 let read_nodes s side g =
   let zeros = Hashtbl.create 50 in
   Array.iter
@@ -279,6 +288,9 @@ let read_nodes s side g =
                  (list ps)
            | _ -> (
                match outs with
+               | [ y ] when has_rank s y && is_by_one_scale s n ins ->
+                   let f = Printf.sprintf "%s {%s}" (op_name n) (without_axis n) in
+                   Hashtbl.replace s.points y { V.made = y; fn = number f; args = List.filter_map Fun.id ins }
                | [ y ] when all_ranked && List.mem (op_name n) elementwise && not (Hashtbl.mem s.points y) ->
                    let f =
                      match op_name n with
