@@ -1,5 +1,6 @@
 # What nearly every file of the road includes is compiled once, as a precompiled header, and reused by the folders that
-# see it anyway. Files include what they use all the same: the fuzzers' build does without (SDX_PRECOMPILED=OFF).
+# see it anyway. These headers have include guards: g++ knows a file of #pragma once by its time, and a precompiled header that
+# comes from the compiler's cache was made from files of another time. Files include what they use all the same: the fuzzers' build does without (SDX_PRECOMPILED=OFF).
 #
 #   sdx_precompiled(op <op/op.h>)   the header set "op", built with the include path of src/op
 #   sdx_precompile(target op)       `target` starts from it

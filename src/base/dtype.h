@@ -1,5 +1,6 @@
 // Element types: all 28 of ONNX 1.23, with ONNX's numbers.
-#pragma once
+#ifndef SDX_BASE_DTYPE_H_
+#define SDX_BASE_DTYPE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -60,3 +61,5 @@ bool is_complex(DType);
 inline bool is_packed(DType t) { return bits(t) % 8 != 0; }
 
 }  // namespace sdx
+
+#endif  // SDX_BASE_DTYPE_H_

@@ -1,6 +1,7 @@
 // C++ types of tensor elements, and the conversions of the narrow floating types (round to nearest
 // even, once).
-#pragma once
+#ifndef SDX_BASE_ELEM_H_
+#define SDX_BASE_ELEM_H_
 
 #include <bit>
 #include <complex>
@@ -122,3 +123,5 @@ Int to_integer(Float x) {
 }
 
 }  // namespace sdx
+
+#endif  // SDX_BASE_ELEM_H_

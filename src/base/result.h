@@ -1,5 +1,6 @@
 // Result<T>: a value or an Error. The library never throws for what a file or a caller can cause.
-#pragma once
+#ifndef SDX_BASE_RESULT_H_
+#define SDX_BASE_RESULT_H_
 
 #include <fmt/core.h>
 
@@ -137,3 +138,5 @@ inline Status ok() { return {}; }
   auto result = (expr);                          \
   if (!result) return std::move(result).error(); \
   decl = *std::move(result)
+
+#endif  // SDX_BASE_RESULT_H_

@@ -1,6 +1,7 @@
 // Tensor: an element type, dimensions and a shared buffer. Value: a tensor, sequence, map, optional
 // or nothing.
-#pragma once
+#ifndef SDX_BASE_TENSOR_H_
+#define SDX_BASE_TENSOR_H_
 
 #include <cstring>
 #include <map>
@@ -124,3 +125,5 @@ bool equal(const Value&, const Value&);
 
 // Compiled once, not in every file that holds a list of values.
 extern template class std::vector<sdx::Value>;
+
+#endif  // SDX_BASE_TENSOR_H_

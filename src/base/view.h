@@ -1,6 +1,7 @@
 // View: a contiguous, row-major tensor that somebody else owns; what kernels work on. Packed
 // element types are packed as in files.
-#pragma once
+#ifndef SDX_BASE_VIEW_H_
+#define SDX_BASE_VIEW_H_
 
 #include <cstddef>
 #include <span>
@@ -30,3 +31,5 @@ struct View {
 };
 
 }  // namespace sdx
+
+#endif  // SDX_BASE_VIEW_H_

@@ -3,7 +3,8 @@
 // The normal form is a polynomial with integer coefficients over atoms; an atom is a symbol, a
 // floor division, a minimum, a maximum or a broadcast of two Dims. Equal polynomials are stored
 // equally, so == decides equality of expressions.
-#pragma once
+#ifndef SDX_FACT_DIM_H_
+#define SDX_FACT_DIM_H_
 
 #include <cstdint>
 #include <map>
@@ -89,3 +90,5 @@ Dim product(std::span<const Dim>);
 }  // namespace sdx
 
 extern template class std::vector<sdx::Dim>;
+
+#endif  // SDX_FACT_DIM_H_

@@ -1,6 +1,7 @@
 // Fact: what is known of a wire before anything runs: its kind, element type, shape and perhaps its
 // value.
-#pragma once
+#ifndef SDX_FACT_FACT_H_
+#define SDX_FACT_FACT_H_
 
 #include <memory>
 #include <optional>
@@ -74,3 +75,5 @@ Result<Shape> broadcast(const Shape&, const Shape&);
 }  // namespace sdx
 
 extern template class std::vector<sdx::Fact>;
+
+#endif  // SDX_FACT_FACT_H_

@@ -4,7 +4,8 @@
 // Such a file puts everything into `namespace sdx::SDX_ISA { ... }` and includes only <cstdint>,
 // <cstddef>, <cstring>, intrinsics and kernel/ headers: an inline function of a shared header
 // compiled for AVX-512 could otherwise be the copy that the linker keeps for everybody.
-#pragma once
+#ifndef SDX_KERNEL_ISA_H_
+#define SDX_KERNEL_ISA_H_
 
 #include <string_view>
 
@@ -45,3 +46,5 @@ std::string_view isa_name(Isa);
 #endif
 
 }  // namespace sdx
+
+#endif  // SDX_KERNEL_ISA_H_

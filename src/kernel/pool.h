@@ -1,6 +1,7 @@
 // Pool: threads that share the iterations of a loop. Which thread runs what never decides the order
 // of a sum.
-#pragma once
+#ifndef SDX_KERNEL_POOL_H_
+#define SDX_KERNEL_POOL_H_
 
 #include <cstddef>
 #include <memory>
@@ -40,3 +41,5 @@ class Pool {
 };
 
 }  // namespace sdx
+
+#endif  // SDX_KERNEL_POOL_H_

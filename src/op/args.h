@@ -1,6 +1,7 @@
 // Args: what a kernel gets when it runs: views of its inputs and outputs, scratch memory and
 // threads.
-#pragma once
+#ifndef SDX_OP_ARGS_H_
+#define SDX_OP_ARGS_H_
 
 #include <cstddef>
 #include <span>
@@ -50,3 +51,5 @@ struct Args {
 };
 
 }  // namespace sdx
+
+#endif  // SDX_OP_ARGS_H_

@@ -1,6 +1,7 @@
 // Node: one use of an operator, as its declaration reads it: attributes complete with defaults,
 // opset resolved.
-#pragma once
+#ifndef SDX_OP_NODE_H_
+#define SDX_OP_NODE_H_
 
 #include <memory>
 #include <span>
@@ -93,3 +94,5 @@ void each_attribute(const Node& node, Visit&& visit) {
 Result<size_t> resolve_axis(int64_t axis, size_t rank, std::string_view what = "axis");
 
 }  // namespace sdx
+
+#endif  // SDX_OP_NODE_H_

@@ -1,6 +1,7 @@
 // An operator is declared once, as one OpOf<A> value in one file; checker, inference, planner,
 // tests and docs read it.
-#pragma once
+#ifndef SDX_OP_OP_H_
+#define SDX_OP_OP_H_
 
 #include <memory>
 #include <optional>
@@ -243,3 +244,5 @@ constexpr Op erase() {
 }
 
 }  // namespace sdx
+
+#endif  // SDX_OP_OP_H_

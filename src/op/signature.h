@@ -36,7 +36,8 @@
 //   ints = i8 i16 i32 i64      uints = u8 u16 u32 u64     floats = f16 f32 f64
 //   num = the three above      f8 = the four float8 kinds
 //   all = num bool string c64 c128; seq(all) is a sequence of each
-#pragma once
+#ifndef SDX_OP_SIGNATURE_H_
+#define SDX_OP_SIGNATURE_H_
 
 #include <map>
 #include <memory>
@@ -138,3 +139,5 @@ Result<std::vector<Signature>> fold(std::span<const Version> history);
 inline constexpr size_t kUnbounded = 2147483647;  // ONNX's count for "any number"
 
 }  // namespace sdx
+
+#endif  // SDX_OP_SIGNATURE_H_
