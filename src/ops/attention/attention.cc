@@ -5,6 +5,7 @@
 
 #include "kernel/gemm/reference.h"
 #include "kernel/math/math.h"
+#include "op/streaming.h"
 #include "ops/attention/attention_fast.h"
 #include "ops/noise.h"
 #include "ops/rounded.h"
@@ -279,6 +280,28 @@ std::vector<Case> cases() {
        .rtol = 1e-14}};
 }
 
+// A query sees the keys up to its own, or a window of them.
+Streaming stream(const Attention& a, const Streamed& s) {
+  const size_t along = s.in[0].rank() - 2;
+  const auto moves = [&](size_t i) { return s.flows(i) && *s.axes[i] == along; };
+  if (!s.flows(0) || *s.axes[0] == 0 || !s.flows(1)) return Streaming::ask();
+  if (!moves(0) || !moves(1) || !moves(2) || s.in[1].rank() != s.in[0].rank() ||
+      s.in[2].rank() != s.in[0].rank())
+    return Streaming::refuse("queries, keys and values do not move along one axis");
+  for (size_t i = 3; i < s.in.size(); ++i) {
+    if (s.in[i].present()) return Streaming::refuse("it has a mask, a past or lengths of its own");
+  }
+  for (size_t i = 1; i < s.out.size(); ++i) {
+    if (s.use.wants(i)) return Streaming::refuse("it gives all keys or all scores");
+  }
+  if (!a.causal && a.right < 0)
+    return Streaming::refuse("every query sees all keys (full attention)");
+  Streaming how = Streaming::of(Streaming::Kind::attend);
+  how.behind = a.left;
+  how.ahead = a.causal ? 0 : a.right;
+  return how;
+}
+
 constexpr OpOf<Attention> kAttention{
     .name = "Attention",
     .doc =
@@ -291,6 +314,7 @@ constexpr OpOf<Attention> kAttention{
     .kernels = kKernels,
     .cases = cases,
     .multiply_adds = multiply_adds,
+    .stream = stream,
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernel/math/math.h"
+#include "op/streaming.h"
 #include "ops/common.h"
 
 namespace sdx::ops {
@@ -105,6 +106,13 @@ std::vector<Case> cases() {
        .outputs = 2}};
 }
 
+Streaming stream(const CausalConv&, const Streamed& s) {
+  if (!s.only_first() || *s.axes[0] != 2) return Streaming::ask();
+  Streaming how = Streaming::of(Streaming::Kind::carry);
+  how.pairs = {{3, 1}};
+  return how;
+}
+
 constexpr OpOf<CausalConv> kCausalConvWithState{
     .name = "CausalConvWithState",
     .doc =
@@ -115,6 +123,7 @@ constexpr OpOf<CausalConv> kCausalConvWithState{
     .infer = infer,
     .reference = reference,
     .cases = cases,
+    .stream = stream,
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Scan: a subgraph runs once per slice of its scan inputs.
 #include <algorithm>
 
+#include "op/streaming.h"
 #include "ops/control/bodies.h"
 #include "ops/control/bodies_of.h"
 
@@ -190,6 +191,25 @@ Status reference(const Scan& a, Args& args) {
   return ok();
 }
 
+Streaming stream(const Scan& a, const Streamed& s) {
+  if (a.batched) return Streaming::refuse("Scan of opset 8 has lengths of its own");
+  for (size_t i = 0; i < s.in.size(); ++i) {
+    const bool scanned = i >= a.states && i < a.states + a.scans;
+    if (!scanned && s.flows(i)) return Streaming::refuse("its body sees the whole stream at once");
+    if (!scanned) continue;
+    const size_t k = i - a.states;
+    if (!s.flows(i) || *s.axes[i] != a.in_axes[k])
+      return Streaming::refuse("it scans along another axis");
+    if (a.in_reversed[k]) return Streaming::refuse("it scans from the stream's end");
+  }
+  for (const bool reversed : a.out_reversed) {
+    if (reversed) return Streaming::refuse("it writes its rows from the stream's end");
+  }
+  Streaming how = Streaming::of(Streaming::Kind::carry);
+  for (size_t i = 0; i < a.states; ++i) how.pairs.emplace_back(i, i);
+  return how;
+}
+
 constexpr OpOf<Scan> kScan{
     .name = "Scan",
     .doc = "Runs its body over the slices of its scan inputs, carrying states and collecting rows.",
@@ -198,6 +218,7 @@ constexpr OpOf<Scan> kScan{
     .infer = infer,
     .reference = reference,
     .whole_values = true,
+    .stream = stream,
 };
 
 }  // namespace

@@ -272,6 +272,12 @@ std::vector<Case> cases() {
                   noise(DType::f16, {9}, 3)}}};
 }
 
+Streaming stream(const Conv& a, const Streamed& s) {
+  const auto kernel = constant_dims(*s.in[1].shape);
+  if (!kernel) return Streaming::refuse("its weights change along the axis");
+  return stream_window(a.window, s, std::span(*kernel).subspan(2));
+}
+
 constexpr OpOf<Conv> kConv{
     .name = "Conv",
     .doc = "Each output is the sum of products of a kernel's weights and the input under it.",
@@ -283,6 +289,7 @@ constexpr OpOf<Conv> kConv{
     .cases = cases,
     .layout = layout,
     .multiply_adds = multiply_adds,
+    .stream = stream,
 };
 
 }  // namespace

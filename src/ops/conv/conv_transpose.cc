@@ -346,6 +346,44 @@ std::vector<Case> cases() {
            .inputs = {noise({1, 4, 3, 4, 5}), noise({4, 3, 2, 2, 3}, 2)}}};
 }
 
+// Row f of the uncut output meets input rows ceil((f - reach + 1) / stride) to floor(f / stride).
+Streaming stream(const ConvTranspose& a, const Streamed& s) {
+  if (!s.only_first()) return Streaming::refuse("its weights change along the axis");
+  if (*s.axes[0] < 2) return Streaming::ask();
+  if (!a.output_shape.empty()) return Streaming::refuse("output_shape fixes its length");
+  const size_t along = *s.axes[0] - 2, n = a.window.spatial;
+  std::vector<int64_t> pads(2 * n);
+  const auto reach = [&](size_t i) {
+    const int64_t size = a.window.kernel.empty() ? s.in[1].dim(i + 2).value() : a.window.kernel[i];
+    return (size - 1) * a.window.dilations[i] + 1;
+  };
+  for (size_t i = 0; i < n; ++i) {
+    pads[i] = a.window.begin[i];
+    pads[n + i] = a.window.end[i];
+    if (!same(a)) continue;
+    const int64_t total = reach(i) + a.output_padding[i] - a.window.strides[i];
+    if (total < 0) return Streaming::refuse("with auto_pad its output reaches beyond the input");
+    pads[i] = a.extra_first ? total - total / 2 : total / 2;
+    pads[n + i] = total - pads[i];
+  }
+  const int64_t stride = a.window.strides[along];
+  Streaming how = Streaming::of(Streaming::Kind::spread);
+  how.before = pads[along];
+  // A row that no input meets stands behind the one before it.
+  const int64_t overlap = std::max<int64_t>(0, reach(along) - stride);
+  how.reach = {1, stride, how.before - overlap, how.before};
+  // The padding at the end cuts rows off.
+  how.longer = reach(along) + a.output_padding[along] - stride - how.before - pads[n + along];
+  pads[along] = pads[n + along] = 0;
+  std::vector<int64_t> extra = a.output_padding;
+  how.last_attrs.emplace("output_padding", extra);
+  extra[along] = std::max<int64_t>(0, stride - reach(along));  // rows that no input meets
+  how.attrs.emplace("output_padding", std::move(extra));
+  how.attrs.emplace("auto_pad", std::string("NOTSET"));
+  how.attrs.emplace("pads", std::move(pads));
+  return how;
+}
+
 constexpr OpOf<ConvTranspose> kConvTranspose{
     .name = "ConvTranspose",
     .doc =
@@ -358,6 +396,7 @@ constexpr OpOf<ConvTranspose> kConvTranspose{
     .kernels = kKernels,
     .cases = cases,
     .multiply_adds = multiply_adds,
+    .stream = stream,
 };
 
 }  // namespace

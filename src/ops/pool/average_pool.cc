@@ -163,6 +163,12 @@ std::vector<Case> cases() {
            .inputs = {noise({1, 2, 3, 4, 19})}}};
 }
 
+Streaming stream(const AveragePool& a, const Streamed& s) {
+  Streaming how = stream_window(a.window, s);
+  how.leaves_padding_out = !a.count_padding;
+  return how;
+}
+
 constexpr OpOf<AveragePool> kAveragePool{
     .name = "AveragePool",
     .doc = "The mean of each window.",
@@ -173,6 +179,7 @@ constexpr OpOf<AveragePool> kAveragePool{
     .kernels = kKernels,
     .cases = cases,
     .layout = [](const AveragePool&, const Relay& asked) { return pool_layout(asked); },
+    .stream = stream,
 };
 
 }  // namespace

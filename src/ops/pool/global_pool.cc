@@ -1,6 +1,7 @@
 // GlobalAveragePool, GlobalMaxPool, GlobalLpPool.
 #include "kernel/lanes.h"
 #include "kernel/rows/rows.h"
+#include "op/streaming.h"
 #include "ops/noise.h"
 #include "ops/pool/norm.h"
 #include "ops/pool/pool.h"
@@ -148,6 +149,17 @@ std::vector<Case> lp_cases() {
           {.name = "of_larger_planes", .opset = 22, .attrs = {}, .inputs = {noise({2, 5, 7, 7})}}};
 }
 
+Streaming stream(const GlobalPool& a, const Streamed& s) {
+  if (*s.axes[0] < 2) return Streaming::ask();
+  Streaming how = Streaming::of(Streaming::Kind::whole);
+  const DType type = s.in[0].type;
+  if (s.in[0].rank() != 3 || (type != DType::f32 && type != DType::f64) || a.how == How::lp)
+    return how;
+  how.kind = Streaming::Kind::fold;
+  how.fold = a.how == How::average ? Streaming::Fold::mean : Streaming::Fold::max;
+  return how;
+}
+
 constexpr OpOf<GlobalPool> kAverage{
     .name = "GlobalAveragePool",
     .doc = "The mean of each channel's plane.",
@@ -158,6 +170,7 @@ constexpr OpOf<GlobalPool> kAverage{
     .kernels = kKernels,
     .cases = average_cases,
     .layout = layout,
+    .stream = stream,
 };
 constexpr OpOf<GlobalPool> kMax{
     .name = "GlobalMaxPool",
@@ -169,6 +182,7 @@ constexpr OpOf<GlobalPool> kMax{
     .kernels = kKernels,
     .cases = max_cases,
     .layout = layout,
+    .stream = stream,
 };
 constexpr OpOf<GlobalPool> kLp{
     .name = "GlobalLpPool",
@@ -179,6 +193,7 @@ constexpr OpOf<GlobalPool> kLp{
     .reference = reference,
     .kernels = kKernels,
     .cases = lp_cases,
+    .stream = stream,
 };
 
 }  // namespace

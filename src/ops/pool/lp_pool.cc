@@ -73,6 +73,8 @@ std::vector<Case> cases() {
            .rtol = 1e-5}};
 }
 
+Streaming stream(const LpPool& a, const Streamed& s) { return stream_window(a.window, s); }
+
 constexpr OpOf<LpPool> kLpPool{
     .name = "LpPool",
     .doc = "The p-norm of each window.",
@@ -81,6 +83,7 @@ constexpr OpOf<LpPool> kLpPool{
     .infer = infer,
     .reference = reference,
     .cases = cases,
+    .stream = stream,
 };
 
 }  // namespace

@@ -188,6 +188,13 @@ std::vector<Case> cases() {
            .inputs = {noise(DType::bf16, {1, 2, 40})}}};
 }
 
+Streaming stream(const MaxPool& a, const Streamed& s) {
+  if (s.use.wants(1)) return Streaming::refuse("its indices count over the whole axis");
+  Streaming how = stream_window(a.window, s);
+  how.value = -std::numeric_limits<float>::infinity();
+  return how;
+}
+
 constexpr OpOf<MaxPool> kMaxPool{
     .name = "MaxPool",
     .doc = "The greatest element of each window.",
@@ -198,6 +205,7 @@ constexpr OpOf<MaxPool> kMaxPool{
     .kernels = kKernels,
     .cases = cases,
     .layout = [](const MaxPool&, const Relay& asked) { return pool_layout(asked); },
+    .stream = stream,
 };
 
 }  // namespace

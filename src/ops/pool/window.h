@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "op/streaming.h"
 #include "ops/common.h"
 
 namespace sdx::ops {
@@ -55,6 +56,11 @@ struct WindowAxes {
 // `in` and `out`: spatial dimensions; `kernel`: used where the window does not say.
 WindowAxes resolve(const Window& window, std::span<const int64_t> in, std::span<const int64_t> out,
                    std::span<const int64_t> kernel);
+
+// How the node's window, which reads its first input, moves along a streamed axis. `kernel` as
+// above, of the weights' shape where the window does not say.
+Streaming stream_window(const Window& window, const Streamed& streamed,
+                        std::span<const int64_t> kernel = {});
 
 // The position at `flat` (row-major) of a box with these sizes.
 using Position = std::array<int64_t, kMostSpatial>;

@@ -85,6 +85,15 @@ std::vector<Case> cases() {
                   noise(DType::i8, {10}, 3, -20, 20)}}};
 }
 
+Streaming stream(const QuantisedConv& a, const Streamed& s) {
+  const auto kernel = constant_dims(*s.in[kInputs.w].shape);
+  if (!kernel) return Streaming::refuse("its weights change along the axis");
+  Streaming how = stream_window(a.window, s, std::span(*kernel).subspan(2));
+  if (s.in.size() > kInputs.x_zero && s.in[kInputs.x_zero].present())
+    how.value_input = kInputs.x_zero;
+  return how;
+}
+
 constexpr OpOf<QuantisedConv> kConvInteger{
     .name = "ConvInteger",
     .doc = "A convolution of 8-bit integers, less their zero points, in 32 bits.",
@@ -94,6 +103,7 @@ constexpr OpOf<QuantisedConv> kConvInteger{
     .reference = reference,
     .kernels = kKernels,
     .cases = cases,
+    .stream = stream,
 };
 
 }  // namespace

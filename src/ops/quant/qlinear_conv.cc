@@ -153,6 +153,15 @@ std::vector<Case> cases() {
                       noise(DType::i32, {9}, 4, -5000, 5000)}}};
 }
 
+Streaming stream(const QuantisedConv& a, const Streamed& s) {
+  const auto kernel = constant_dims(*s.in[kInputs.w].shape);
+  if (!kernel) return Streaming::refuse("its weights change along the axis");
+  Streaming how = stream_window(a.window, s, std::span(*kernel).subspan(2));
+  if (s.in.size() > kInputs.x_zero && s.in[kInputs.x_zero].present())
+    how.value_input = kInputs.x_zero;
+  return how;
+}
+
 constexpr OpOf<QuantisedConv> kQLinearConv{
     .name = "QLinearConv",
     .doc = "A convolution of quantised tensors, quantised again.",
@@ -163,6 +172,7 @@ constexpr OpOf<QuantisedConv> kQLinearConv{
     .kernels = kKernels,
     .cases = cases,
     .layout = layout,
+    .stream = stream,
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "kernel/math/math.h"
 #include "kernel/rows/rows.h"
 #include "op/layout.h"
+#include "op/streaming.h"
 #include "ops/noise.h"
 #include "ops/pool/pool.h"
 #include "ops/reduction/reduced.h"
@@ -490,6 +491,39 @@ std::vector<Case> max_cases() {
         .expected = {Tensor::of<int8_t>({}, {-3})}}});
 }
 
+Streaming stream(const Reduce& a, const Streamed& s) {
+  if (a.dynamic || !s.only_first()) return Streaming::refuse("its axes are known at run time only");
+  const auto gone = axis_set(a, a.axes, s.in[0].rank());
+  if (!gone || !(*gone)[*s.axes[0]]) return Streaming::ask();
+  size_t others = 0;
+  for (size_t i = 0; i < s.in[0].rank(); ++i) others += (*gone)[i] && !s.in[0].dim(i).is_const(1);
+  Streaming how = Streaming::of(Streaming::Kind::whole);
+  const DType type = s.in[0].type;
+  // Rows can be folded as they come where they alone are numbered and nothing is rounded between.
+  if (others != 1 || (type != DType::f32 && type != DType::f64)) return how;
+  how.kind = Streaming::Kind::fold;
+  switch (a.how) {
+    case How::sum:
+      how.fold = Streaming::Fold::sum;
+      return how;
+    case How::mean:
+      how.fold = Streaming::Fold::mean;
+      return how;
+    case How::max:
+      how.fold = Streaming::Fold::max;
+      return how;
+    case How::min:
+      how.fold = Streaming::Fold::min;
+      return how;
+    case How::prod:
+      how.fold = Streaming::Fold::product;
+      return how;
+    default:
+      how.kind = Streaming::Kind::whole;
+      return how;
+  }
+}
+
 template <How kHow>
 constexpr OpOf<Reduce> declare(std::string_view name, std::string_view doc,
                                std::span<const Version> history,
@@ -502,7 +536,8 @@ constexpr OpOf<Reduce> declare(std::string_view name, std::string_view doc,
           .reference = reference,
           .kernels = kKernels,
           .cases = cases,
-          .layout = layout};
+          .layout = layout,
+          .stream = stream};
 }
 
 constexpr auto kSum = declare<How::sum>("ReduceSum", "The sum over axes.", kSumHistory, sum_cases);

@@ -53,6 +53,7 @@ constexpr OpOf<Recurrent> kGru{
     .reference = recurrent_reference,
     .kernels = kRecurrentKernels,
     .cases = cases,
+    .stream = stream_recurrent,
 };
 
 }  // namespace

@@ -75,6 +75,7 @@ constexpr OpOf<Recurrent> kLstm{
     .reference = recurrent_reference,
     .kernels = kRecurrentKernels,
     .cases = cases,
+    .stream = stream_recurrent,
 };
 
 }  // namespace

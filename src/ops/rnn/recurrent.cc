@@ -394,4 +394,18 @@ Status recurrent_reference(const Recurrent& a, Args& args) {
   return status;
 }
 
+Streaming stream_recurrent(const Recurrent& a, const Streamed& s) {
+  if (!s.only_first()) return Streaming::refuse("its weights or states move along the axis");
+  if (*s.axes[0] != (a.batch_first ? 1 : 0)) return Streaming::ask();
+  for (const bool reversed : a.reversed) {
+    if (reversed) return Streaming::refuse("it runs from the stream's end to its beginning");
+  }
+  if (s.in.size() > 4 && s.in[4].present())
+    return Streaming::refuse("its sequences have lengths of their own");
+  Streaming how = Streaming::of(Streaming::Kind::carry);
+  how.pairs = {{5, 1}};
+  if (a.cell == Cell::lstm) how.pairs.emplace_back(6, 2);
+  return how;
+}
+
 }  // namespace sdx::ops

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "op/streaming.h"
 #include "ops/common.h"
 
 namespace sdx::ops {
@@ -64,6 +65,8 @@ struct RecurrentSizes {
 Result<Recurrent> read_recurrent(Cell, const Node&, const Facts& in);
 Result<Facts> infer_recurrent(const Recurrent&, const Facts& in);
 Status recurrent_reference(const Recurrent&, Args&);
+// Forwards, the state after a piece is the one before the next.
+Streaming stream_recurrent(const Recurrent&, const Streamed&);
 Result<RecurrentSizes> recurrent_sizes(const Recurrent&, std::span<const View> ins);
 // The length of sequence n; `steps` if no lengths are given.
 Result<size_t> sequence_length(const Args&, const RecurrentSizes&, size_t n);

@@ -57,6 +57,7 @@ constexpr OpOf<Recurrent> kRnn{
     .reference = recurrent_reference,
     .kernels = kRecurrentKernels,
     .cases = cases,
+    .stream = stream_recurrent,
 };
 
 }  // namespace

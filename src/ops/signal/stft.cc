@@ -1,4 +1,5 @@
 // STFT.
+#include "op/streaming.h"
 #include "ops/signal/fourier.h"
 #include "ops/signal/scalar.h"
 
@@ -96,6 +97,18 @@ Status reference(const Stft& a, Args& args) {
   return ok();
 }
 
+Streaming stream(const Stft&, const Streamed& s) {
+  if (!s.only_first() || *s.axes[0] == 0) return Streaming::ask();
+  const auto step = integer_fact(s.in, 1);
+  std::optional<Dim> length = integer_fact(s.in, 3);
+  if (!length && s.in.size() > 2 && s.in[2].present()) length = s.in[2].dim(0);
+  if (*s.axes[0] != 1 || !step || !step->is_const() || !length || !length->is_const())
+    return Streaming::refuse("the length of its frames is not fixed");
+  Streaming how = Streaming::of(Streaming::Kind::window);
+  how.reach = {step->value(), 1, 0, length->value() - 1};
+  return how;
+}
+
 constexpr OpOf<Stft> kStft{
     .name = "STFT",
     .doc = "Discrete Fourier transforms of windows that step along a signal.",
@@ -103,6 +116,7 @@ constexpr OpOf<Stft> kStft{
     .read = read,
     .infer = infer,
     .reference = reference,
+    .stream = stream,
 };
 
 }  // namespace

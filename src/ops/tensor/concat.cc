@@ -2,6 +2,7 @@
 #include "ops/tensor/concat.h"
 
 #include "op/layout.h"
+#include "op/streaming.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/track.h"
@@ -124,6 +125,20 @@ std::vector<Case> cases() {
            .expected = {Tensor::of<std::string>({2}, {"a", "b"})}}};
 }
 
+Streaming stream(const Concat& a, const Streamed& s) {
+  Streaming how = Streaming::of(Streaming::Kind::join);
+  size_t flowing = 0;
+  for (size_t i = 0; i < s.in.size(); ++i) {
+    if (!s.flows(i)) continue;
+    const auto axis = resolve_axis(a.axis, s.in[i].rank());
+    if (!axis || *axis != *s.axes[i]) return Streaming::ask();
+    how.input = i;
+    ++flowing;
+  }
+  if (flowing > 1) return Streaming::refuse("it puts one stream behind the end of another");
+  return how;
+}
+
 constexpr OpOf<Concat> kConcat{
     .name = "Concat",
     .doc = "Tensors joined along an axis.",
@@ -134,6 +149,7 @@ constexpr OpOf<Concat> kConcat{
     .cases = cases,
     .joins = joins,
     .layout = layout,
+    .stream = stream,
 };
 
 }  // namespace

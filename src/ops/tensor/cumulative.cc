@@ -1,6 +1,7 @@
 // CumSum and CumProd.
 #include "ops/tensor/cumulative.h"
 
+#include "op/streaming.h"
 #include "ops/tensor/ints.h"
 
 namespace sdx::ops {
@@ -88,6 +89,22 @@ std::vector<Case> cases_product() {
            .expected = {Tensor::of<int32_t>({3}, {65536, 0, 0})}}};
 }
 
+Streaming stream(const Cumulative& a, const Streamed& s) {
+  const auto axis = s.in[1].constant_integers();
+  if (!axis || axis->size() != 1 || !s.only_first())
+    return Streaming::refuse("its axis is known at run time only");
+  const auto along = resolve_axis((*axis)[0], s.in[0].rank());
+  if (!along || *along != *s.axes[0]) return Streaming::ask();
+  if (a.reverse) return Streaming::refuse("it runs from the stream's end to its beginning");
+  if (s.in[0].type == DType::f16 || s.in[0].type == DType::bf16)
+    return Streaming::refuse("between rows it keeps more digits than its rows have");
+  Streaming how = Streaming::of(Streaming::Kind::running);
+  how.exclusive = a.exclusive;
+  how.product = a.product;
+  how.attrs.emplace("exclusive", int64_t{0});
+  return how;
+}
+
 constexpr OpOf<Cumulative> kCumSum{
     .name = "CumSum",
     .doc = "The sum of each element and all before it along an axis.",
@@ -96,6 +113,7 @@ constexpr OpOf<Cumulative> kCumSum{
     .infer = infer,
     .reference = reference,
     .cases = cases_sum,
+    .stream = stream,
 };
 constexpr OpOf<Cumulative> kCumProd{
     .name = "CumProd",
@@ -105,6 +123,7 @@ constexpr OpOf<Cumulative> kCumProd{
     .infer = infer,
     .reference = reference,
     .cases = cases_product,
+    .stream = stream,
 };
 
 }  // namespace

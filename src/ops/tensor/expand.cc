@@ -1,4 +1,5 @@
 // Expand and Tile.
+#include "op/streaming.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/track.h"
@@ -62,6 +63,17 @@ std::vector<Case> cases_expand() {
            .expected = {Tensor::of<int8_t>({2, 2, 2}, {1, 1, 2, 2, 1, 1, 2, 2})}}};
 }
 
+// Along the streamed axis the shape asks for 1, which leaves the rows as they are.
+Streaming stream_expand(const Expand&, const Streamed& s) {
+  if (!s.flows(0)) return Streaming::refuse("its size depends on the length");
+  Streaming how = Streaming::of(Streaming::Kind::rows);
+  std::vector<int64_t> dims;
+  for (const Dim& dim : *s.out[0].shape) dims.push_back(dim.is_const() ? dim.value() : 1);
+  how.constants.emplace_back(
+      1, Tensor::of<int64_t>({int64_t(dims.size())}, std::span<const int64_t>(dims)));
+  return how;
+}
+
 constexpr OpOf<Expand> kExpand{
     .name = "Expand",
     .doc =
@@ -73,6 +85,7 @@ constexpr OpOf<Expand> kExpand{
     .reference = reference_expand,
     .cases = cases_expand,
     .alias = alias_expand,
+    .stream = stream_expand,
 };
 
 struct Tile {

@@ -2,6 +2,7 @@
 #include "ops/tensor/pad.h"
 
 #include "op/layout.h"
+#include "op/streaming.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/pick.h"
 #include "ops/tensor/strided_copy.h"
@@ -266,6 +267,41 @@ std::vector<Case> cases_pad() {
            .expected = {Tensor::of<float>({5}, {2, 3, 2, 3, 2})}}};
 }
 
+Streaming stream_pad(const Pad& a, const Streamed& s) {
+  if (!s.only_first()) return Streaming::refuse("how much it pads depends on the length");
+  const auto pads = known_ints(a.pads, s.in, 1);
+  MaybeInts axes;
+  if (s.in.size() > 3 && s.in[3].present()) axes = s.in[3].constant_integers();
+  if (!pads || (s.in.size() > 3 && s.in[3].present() && !axes))
+    return Streaming::refuse("how much it pads is known at run time only");
+  const size_t count = pads->size() / 2;
+  std::vector<int64_t> rest = *pads;
+  Streaming how = Streaming::of(Streaming::Kind::pad);
+  for (size_t i = 0; i < count; ++i) {
+    const auto axis = resolve_axis(axes ? (*axes)[i] : int64_t(i), s.in[0].rank());
+    if (!axis || *axis != *s.axes[0]) continue;
+    how.before = std::exchange(rest[i], 0);
+    how.after = std::exchange(rest[count + i], 0);
+  }
+  if (how.before == 0 && how.after == 0) return Streaming::ask();
+  if (how.before < 0 || how.after < 0)
+    return Streaming::refuse("it cuts rows off instead of padding");
+  if (a.mode == Mode::wrap) return Streaming::refuse("it pads with rows from the other end");
+  how.mode = a.mode == Mode::edge      ? Streaming::Mode::edge
+             : a.mode == Mode::reflect ? Streaming::Mode::reflect
+                                       : Streaming::Mode::constant;
+  if (s.in.size() > 2 && s.in[2].present()) how.value_input = 2;
+  how.value = a.value;
+  how.other_axes = std::any_of(rest.begin(), rest.end(), [](int64_t pad) { return pad != 0; });
+  if (a.pads) {
+    how.attrs.emplace(s.use.opset < 2 ? "paddings" : "pads", rest);
+  } else {
+    how.constants.emplace_back(
+        1, Tensor::of<int64_t>({int64_t(rest.size())}, std::span<const int64_t>(rest)));
+  }
+  return how;
+}
+
 constexpr OpOf<Pad> kPad{
     .name = "Pad",
     .doc =
@@ -277,6 +313,7 @@ constexpr OpOf<Pad> kPad{
     .reference = reference_pad,
     .cases = cases_pad,
     .layout = layout,
+    .stream = stream_pad,
 };
 
 struct CenterCropPad {

@@ -1,5 +1,6 @@
 // Operators that give the same elements another shape: Identity, Reshape, Flatten, Squeeze and
 // Unsqueeze.
+#include "op/streaming.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/reshape_layout.h"
 #include "ops/tensor/strided_copy.h"
@@ -174,6 +175,52 @@ std::vector<Case> cases_reshape() {
            .expected = {Tensor::of<float>({3, 0}, {})}}};
 }
 
+// Rows stay, are put together k by k, or are taken apart, if all axes before keep their sizes.
+// `target`: the input that holds the shape, if there is one.
+Streaming stream_regrouped(const Streamed& s, std::optional<size_t> target) {
+  if (!s.only_first()) return Streaming::refuse("its shape moves along the axis");
+  const Fact &x = s.in[0], &y = s.out[0];
+  const size_t along = *s.axes[0];
+  std::optional<size_t> to;
+  for (size_t i = 0; i < y.rank(); ++i) {
+    if (y.dim(i).is_const()) continue;
+    if (to) return Streaming::refuse("several sizes of its output depend on the length");
+    to = i;
+  }
+  if (!to) return Streaming::refuse("its output has no axis that follows the stream");
+  int64_t before = 1, before_out = 1, after = 1, after_out = 1;
+  for (size_t i = 0; i < x.rank(); ++i) {
+    if (i != along) (i < along ? before : after) *= x.dim(i).value();
+  }
+  for (size_t i = 0; i < y.rank(); ++i) {
+    if (i != *to) (i < *to ? before_out : after_out) *= y.dim(i).value();
+  }
+  if (before != before_out || after == 0 || after_out == 0)
+    return Streaming::refuse("it mixes the axis with the axes before it");
+  Streaming how = Streaming::of(Streaming::Kind::rows);
+  if (after_out != after && after_out % after == 0) {
+    how.kind = Streaming::Kind::window;
+    how.reach = {after_out / after, 1, 0, after_out / after - 1};
+  } else if (after_out != after && after % after_out == 0) {
+    how.kind = Streaming::Kind::spread;
+    how.reach = {1, after / after_out, 0, 0};
+  } else if (after_out != after) {
+    return Streaming::refuse("a row of its output is no whole number of rows");
+  }
+  std::vector<int64_t> dims;
+  for (size_t i = 0; i < y.rank(); ++i) dims.push_back(i == *to ? -1 : y.dim(i).value());
+  if (target) {
+    how.constants.emplace_back(
+        *target, Tensor::of<int64_t>({int64_t(dims.size())}, std::span<const int64_t>(dims)));
+  } else if (s.use.has("shape")) {
+    how.attrs.emplace("shape", dims);
+  }
+  return how;
+}
+Streaming stream_reshape(const Reshape& a, const Streamed& s) {
+  return stream_regrouped(s, a.shape ? std::nullopt : std::optional<size_t>(1));
+}
+
 constexpr OpOf<Reshape> kReshape{
     .name = "Reshape",
     .doc =
@@ -185,6 +232,7 @@ constexpr OpOf<Reshape> kReshape{
     .cases = cases_reshape,
     .alias = alias_all<Reshape>,
     .layout = reshaped<Reshape>,
+    .stream = stream_reshape,
 };
 
 struct Flatten {
@@ -229,6 +277,10 @@ std::vector<Case> cases_flatten() {
            .expected = {x.reshaped({6, 1})}}};
 }
 
+Streaming stream_flatten(const Flatten&, const Streamed& s) {
+  return stream_regrouped(s, std::nullopt);
+}
+
 constexpr OpOf<Flatten> kFlatten{
     .name = "Flatten",
     .doc = "A matrix: the axes before `axis` are the rows, the others the columns.",
@@ -239,6 +291,7 @@ constexpr OpOf<Flatten> kFlatten{
     .cases = cases_flatten,
     .alias = alias_all<Flatten>,
     .layout = reshaped<Flatten>,
+    .stream = stream_flatten,
 };
 
 struct Axes {

@@ -315,6 +315,7 @@ constexpr OpOf<Resize> kResize{
     .kernels = kKernels,
     .cases = cases_resize,
     .layout = layout,
+    .stream = stream_resize,
 };
 constexpr OpOf<Resize> kUpsample{
     .name = "Upsample",
@@ -325,6 +326,7 @@ constexpr OpOf<Resize> kUpsample{
     .reference = resize_reference,
     .kernels = kKernels,
     .cases = cases_upsample,
+    .stream = stream_resize,
 };
 
 }  // namespace

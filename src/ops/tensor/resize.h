@@ -1,6 +1,7 @@
 // Resize and Upsample, resolved: what all versions of both come to, and the bodies that run it.
 #pragma once
 
+#include "op/streaming.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/resize_axis.h"
 
@@ -34,6 +35,9 @@ double common_scale(const Resize& a, std::span<const int64_t> dims, const SmallI
 using ResizePlan = std::vector<AxisTaps>;
 Result<ResizePlan> resize_plan(const Resize& a, std::span<const int64_t> x,
                                std::span<const int64_t> y, const Wanted& w);
+
+// By integers, where positions along the axis do not depend on its length.
+Streaming stream_resize(const Resize& a, const Streamed& s);
 
 Status resize_reference(const Resize& a, Args& args);
 // Every element of the output is one of the input: any type, row by row. Equal rows are copied.

@@ -1,5 +1,6 @@
 // Slice.
 #include "op/layout.h"
+#include "op/streaming.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/track.h"
@@ -235,6 +236,67 @@ std::vector<Case> cases() {
        .expected = {Tensor::of<int32_t>({2, 2}, {2, 0, 5, 3})}}};
 }
 
+Streaming stream(const Slice& a, const Streamed& s) {
+  if (!s.only_first()) return Streaming::refuse("where it cuts moves along the axis");
+  const size_t along = *s.axes[0], rank = s.in[0].rank();
+  const auto starts = known_dims(a.starts, s.in, 1), ends = known_dims(a.ends, s.in, 2);
+  const MaybeInts axes = known_ints(a.axes, s.in, 3), steps = known_ints(a.steps, s.in, 4);
+  if (!starts || !ends || (given(a.axes, s.in, 3) && !axes) || (given(a.steps, s.in, 4) && !steps))
+    return Streaming::refuse("where it cuts is known at run time only");
+  std::vector<int64_t> first, last, by, over;  // of the other axes
+  Streaming::Slice cut;
+  std::optional<int64_t> from_end;
+  bool found = false;
+  for (size_t i = 0; i < starts->size(); ++i) {
+    const auto axis = resolve_axis(axes ? (*axes)[i] : int64_t(i), rank);
+    if (!axis) return Streaming::refuse("its axes are not valid");
+    const Dim &start = (*starts)[i], &end = (*ends)[i];
+    const int64_t step = steps ? (*steps)[i] : 1;
+    if (*axis != along) {
+      if (!start.is_const() || !end.is_const())
+        return Streaming::refuse("where it cuts another axis depends on the length");
+      first.push_back(start.value());
+      last.push_back(end.value());
+      by.push_back(step);
+      over.push_back(int64_t(*axis));
+      continue;
+    }
+    if (step < 0) return Streaming::refuse("it runs backwards along the axis");
+    if (!start.is_const()) return Streaming::refuse("where it starts depends on the length");
+    found = true;
+    cut = {start.value(), step};
+    const Dim left = s.in[0].dim(along) - end;  // rows behind the end
+    if (end.is_const() && end.value() >= 0) {
+      cut.end = end.value();
+    } else if (end.is_const()) {
+      cut.trimmed = -end.value();
+    } else if (left.is_const() && left.value() >= 0) {
+      cut.trimmed = left.value();
+    } else {
+      return Streaming::refuse("where it ends depends on the length");
+    }
+    if (start.value() < 0) from_end = -start.value();
+  }
+  if (!found) return Streaming::ask();
+  Streaming how = Streaming::of(from_end ? Streaming::Kind::tail : Streaming::Kind::slice);
+  if (from_end) {
+    if (cut.step != 1 || cut.trimmed != 0 || cut.end < (int64_t{1} << 31) - 1)
+      return Streaming::refuse("it starts at the stream's end and stops before it");
+    how.count = *from_end;
+  }
+  how.slices = {cut};
+  how.other_axes = !over.empty();
+  const auto ints = [](const std::vector<int64_t>& v) {
+    return Tensor::of<int64_t>({int64_t(v.size())}, std::span<const int64_t>(v));
+  };
+  if (a.starts) {
+    how.attrs = {{"starts", first}, {"ends", last}, {"axes", over}};
+  } else {
+    how.constants = {{1, ints(first)}, {2, ints(last)}, {3, ints(over)}, {4, ints(by)}};
+  }
+  return how;
+}
+
 constexpr OpOf<Slice> kSlice{
     .name = "Slice",
     .doc = "Every `step`-th element from `start` up to `end`, along some axes.",
@@ -245,6 +307,7 @@ constexpr OpOf<Slice> kSlice{
     .cases = cases,
     .alias = alias,
     .layout = layout,
+    .stream = stream,
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "ops/tensor/split.h"
 
 #include "op/layout.h"
+#include "op/streaming.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/track.h"
@@ -187,6 +188,25 @@ std::vector<Case> cases() {
            .outputs = 3}};
 }
 
+Streaming stream(const Split& a, const Streamed& s) {
+  const auto axis = resolve_axis(a.axis, s.in[0].rank());
+  if (!axis || !s.only_first()) return Streaming::refuse("its parts' sizes move along the axis");
+  if (*axis != *s.axes[0]) return Streaming::ask();
+  Streaming how = Streaming::of(Streaming::Kind::slice);
+  int64_t start = 0;
+  for (size_t i = 0; i < a.outputs; ++i) {
+    const Dim& size = s.out[i].dim(*axis);
+    const bool last = i + 1 == a.outputs;
+    if (!size.is_const() && !last)
+      return Streaming::refuse("where it splits depends on the length");
+    how.slices.push_back({start, 1, last ? INT64_MAX : start + size.value(), 0});
+    if (!last) start += size.value();
+  }
+  if (s.out.back().dim(*axis).is_const())
+    return Streaming::refuse("its parts have fixed sizes, the axis has not");
+  return how;
+}
+
 constexpr OpOf<Split> kSplit{
     .name = "Split",
     .doc = "A tensor cut along an axis, into parts of the given sizes or of equal size.",
@@ -197,6 +217,7 @@ constexpr OpOf<Split> kSplit{
     .cases = cases,
     .alias = alias,
     .layout = layout,
+    .stream = stream,
 };
 
 }  // namespace
