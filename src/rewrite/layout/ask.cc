@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ops/list.h"
+
 namespace sdx::rewrite {
 
 using typed::Graph;
@@ -86,6 +88,7 @@ bool is_view(const Graph& graph, const Node& node) {
       node.outputs.size() != 1) {
     return false;
   }
+  if (node.is(ops::slice)) return false;  // as many elements, perhaps the other way round
   const Fact &x = graph.fact(node.inputs[0]), &y = node.outputs[0];
   return x.has_rank() && y.has_rank() && x.type == y.type && product(*x.shape) == product(*y.shape);
 }
