@@ -152,6 +152,15 @@ void InputFlags::add_sizes_to(CommandLine app) {
       .take_all();
 }
 
+// The initializer that an input has, if it has one.
+static const model::TensorData* default_of(const model::Model& model, const std::string& name) {
+  if (!model.graph || declared(model, name) == nullptr) return nullptr;
+  for (const model::TensorData& init : model.graph->initializer) {
+    if (init.name == name) return &init;
+  }
+  return nullptr;
+}
+
 Status InputFlags::complete(const model::Model& model, CompileOptions& options) const {
   SDX_ASSIGN(options.set, bindings(model));
   options.assertions = assertions;
@@ -161,11 +170,11 @@ Status InputFlags::complete(const model::Model& model, CompileOptions& options) 
   for (const std::string& text : files) {
     SDX_ASSIGN(const std::vector<Given> given, given_by(text, names));
     for (const auto& [name, path, archive] : given) {
-      const bool has_default =
-          std::any_of(model.graph->initializer.begin(), model.graph->initializer.end(),
-                      [&](const model::TensorData& init) { return init.name == name; });
-      if (has_default && declared(model, name) != nullptr) options.overridden.insert(name);
+      if (default_of(model, name) != nullptr) options.overridden.insert(name);
     }
+  }
+  for (const std::string& name : states) {
+    if (default_of(model, name) != nullptr) options.overridden.insert(name);
   }
   return ok();
 }
@@ -234,6 +243,12 @@ Result<std::vector<Value>> InputFlags::values(const model::Model& model, const t
   for (size_t i = 0; i < names.size(); ++i) {
     if (const auto at = given.find(names[i]); at != given.end()) {
       values.push_back(std::move(at->second));
+      continue;
+    }
+    const bool kept = std::find(states.begin(), states.end(), names[i]) != states.end();
+    if (const model::TensorData* given_by_model = kept ? default_of(model, names[i]) : nullptr) {
+      SDX_ASSIGN(Tensor first, model::to_tensor(*given_by_model));
+      values.emplace_back(std::move(first));
       continue;
     }
     if (!seed) {

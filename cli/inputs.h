@@ -21,7 +21,8 @@ namespace sdx::cli {
 struct InputFlags {
   std::vector<std::string> files;  // NAME=FILE, FILE.npz
   std::optional<uint64_t> seed;
-  std::vector<std::string> sizes;  // DIM=V
+  std::vector<std::string> sizes;   // DIM=V
+  std::vector<std::string> states;  // inputs that later steps give; the model's default comes first
   std::vector<std::string> assertions;
 
   void add_to(CommandLine app);

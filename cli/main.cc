@@ -8,6 +8,7 @@
 #include "fix.h"
 #include "program.h"
 #include "progress.h"
+#include "streaming.h"
 
 namespace sdx::cli {
 
@@ -62,7 +63,7 @@ int program(int argc, char** argv, std::span<const MakeCommand> more) {
       info_command(app),    check_command(app),   fix_command(app),   show_command(app),
       run_command(app),     test_command(app),    bench_command(app), profile_command(app),
       compare_command(app), convert_command(app), ops_command(app),   completion_command(app),
-      manual_command(app)};
+      stream_command(app),  manual_command(app)};
   for (const MakeCommand make : more) commands.push_back(make(app));
   try {
     parser.parse(argc, argv);

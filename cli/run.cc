@@ -8,6 +8,7 @@
 #include "order.h"
 #include "outputs.h"
 #include "run/trace.h"
+#include "streaming.h"
 #include "words.h"
 
 namespace sdx::cli {
@@ -18,6 +19,8 @@ struct Flags {
   EngineFlags engine;
   InputFlags inputs;
   std::vector<std::string> outputs, states;
+  std::string stream;  // the axis along which inputs come row by row
+  int64_t chunk = 1;
   size_t steps = 1;
   double time_limit = 0;
   int64_t loop_limit = run::kMostIterations;
@@ -112,13 +115,29 @@ Status show(const Flags& flags, const typed::Graph& graph, const std::vector<Val
   return ok();
 }
 
+// Joined outputs of a stream are shown as those of a run.
+Status run_along(const Flags& flags) {
+  SDX_ASSIGN(const std::vector<Value> outputs,
+             run_stream({flags.model, flags.stream, flags.outputs, flags.chunk}, flags.engine,
+                        flags.inputs));
+  if (outputs.empty()) return ok();  // they went to stdout
+  SDX_ASSIGN(const auto model, flags.engine.limits.read(flags.model));
+  typed::Graph names;
+  for (const model::ValueInfo& output : model->graph->output) names.output(output.name, {});
+  return show(flags, names, outputs, std::vector<bool>(outputs.size(), true), *model, 0);
+}
+
 Status run(const Flags& flags) {
+  if (!flags.stream.empty()) return run_along(flags);
   EngineFlags engine = flags.engine;
   if (!flags.order.empty()) {
     SDX_ASSIGN(const RandomOrders orders, read_orders(flags.order));
     engine.order = orders.seed;
   }
-  SDX_ASSIGN(const Loaded loaded, load(flags.model, engine, flags.inputs));
+  InputFlags given = flags.inputs;
+  for (const std::string& text : flags.states)
+    given.states.push_back(text.substr(text.rfind('=') + 1));
+  SDX_ASSIGN(const Loaded loaded, load(flags.model, engine, given));
   const typed::Graph& graph = loaded.compiled->graph();
   SDX_ASSIGN(const std::vector<State> states, states_of(flags, graph));
   std::vector<bool> shown;
@@ -139,7 +158,7 @@ Status run(const Flags& flags) {
   std::vector<Value> inputs = loaded.inputs, outputs;
   for (size_t step = 0; step < flags.steps; ++step) {
     if (step > 0) {
-      SDX_ASSIGN(inputs, flags.inputs.values(*loaded.model, graph, nullptr, step));
+      SDX_ASSIGN(inputs, given.values(*loaded.model, graph, nullptr, step));
       for (const auto& [output, input] : states) inputs[input] = outputs[output];
     }
     Result<std::vector<Value>> made = session.run(inputs, options);
@@ -179,6 +198,10 @@ Command run_command(CommandLine program) {
            "and they depend on its inputs alone; slow");
   app.option("--order", flags->order,
              "random:SEED executes the nodes in a valid order drawn with the seed");
+  app.option("--stream", flags->stream,
+             "rows along this axis come one after another: --input NAME=- reads them from stdin, "
+             "raw, and rows of the output go to stdout as soon as they are certain");
+  app.option("--chunk", flags->chunk, "with --stream: rows to take at a time").show_default();
   app.option("--time-limit", flags->time_limit, "seconds after which the run is ended");
   app.option("--loop-limit", flags->loop_limit, "iterations after which a Loop is ended");
   flags->engine.add_to(app);

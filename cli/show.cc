@@ -10,13 +10,14 @@
 #include "inputs.h"
 #include "listing.h"
 #include "progress.h"
+#include "streaming.h"
 #include "typed/text.h"
 
 namespace sdx::cli {
 namespace {
 
 struct Flags {
-  std::string model, stage = "model", format = "text", explain;
+  std::string model, stage = "model", format = "text", explain, axis;
   bool summary = false, journal = false;
   EngineFlags engine;
   InputFlags inputs;
@@ -76,6 +77,8 @@ Result<std::string> text_at(const Flags& flags) {
     return fail("SDX-C0039", "--journal belongs to --at plan, as text or JSON");
   if (flags.format == "json" && flags.stage != "plan")
     return fail("SDX-C0039", "only a plan has a JSON form: --at plan");
+  if (flags.stage == "streamed")
+    return text_streamed(flags.model, flags.axis, flags.engine, flags.inputs);
   SDX_ASSIGN(const auto model, flags.engine.limits.read(flags.model));
   const bool draws = flags.format == "svg" || flags.format == "dot";
   if (draws && flags.stage == "plan") {
@@ -113,14 +116,16 @@ Command show_command(CommandLine program) {
   app.option("model", flags->model, "an .onnx file, or its text (.txt)").required();
   app.option("--at", flags->stage,
              "model: as written; checked: the same, if valid; inferred: with types; typed, "
-             "optimized: the typed graph; plan: steps, kernels and memory")
-      .one_of({"model", "checked", "inferred", "typed", "optimized", "plan"})
+             "optimized: the typed graph; streamed: how its wires move along --axis; plan: steps, "
+             "kernels and memory")
+      .one_of({"model", "checked", "inferred", "typed", "optimized", "streamed", "plan"})
       .show_default();
   app.option("--format", flags->format,
              "text, or a drawing of the graph: svg, or dot for Graphviz; json, of a plan: its "
              "certificate, or its journal")
       .one_of({"text", "svg", "dot", "json"})
       .show_default();
+  app.option("--axis", flags->axis, "at streamed: the open size along which rows come");
   flags->inputs.add_sizes_to(app);
   app.option("--explain", flags->explain,
              "at inferred: why this value has its type, rank and dimensions");

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "sardonyx/sardonyx.h"
+#include "sardonyx/stream.h"
 
 namespace {
 std::atomic<bool> counting = false;
@@ -99,6 +99,22 @@ TEST(Allocation, runs_on_static_shapes_allocate_nothing) {
           << threads << " threads, optimize " << optimize;
     }
   }
+}
+
+TEST(Allocation, a_hundred_thousand_pushes_allocate_nothing) {
+  auto stream =
+      sardonyx::Stream::open(sardonyx::Model::load(TEST_DATA "/smooth.txt"), "T", {.threads = 1});
+  const Tensor chunk({1, 2, 1}, {0.25f, -0.5f});
+  const auto push = [&] { stream.push_tensors(std::span(&chunk, 1)); };
+  for (int i = 0; i < 100; ++i) push();
+  const size_t bytes = stream.state_bytes();
+  allocations = 0;
+  counting = true;
+  for (int i = 0; i < 100'000; ++i) push();
+  counting = false;
+  EXPECT_EQ(allocations, 0U);
+  EXPECT_EQ(stream.state_bytes(), bytes);
+  EXPECT_EQ(stream.rows(), 100'100);
 }
 
 }  // namespace

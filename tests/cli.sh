@@ -34,7 +34,7 @@ npy() {
 
 # Every command explains itself.
 expect 0 "info" "$sardonyx" -h
-for command in info check fix show run test bench profile compare convert ops; do
+for command in info check fix show run test bench profile compare convert ops stream; do
   expect 0 "Usage" "$sardonyx" "$command" -h
 done
 expect 2 "" "$sardonyx"
@@ -45,6 +45,26 @@ expect 2 "--isa" "$sardonyx" run "$data/softmax.onnx" --isa mmx
 
 expect 2 'did you mean "run"' "$sardonyx" rn "$data/softmax.onnx"
 expect 2 'did you mean "--threads"' "$sardonyx" run "$data/softmax.onnx" --thread 2
+
+# Streams: rows as they come are the whole run's, from files and through a pipe, and the pulsed model says what it keeps.
+smooth=$data/smooth.txt
+expect 0 'delay 1, ' "$sardonyx" stream "$smooth" --axis T
+expect 0 'y: 1 row to drop at first' "$sardonyx" stream "$smooth" --axis T --pulse 4 -o "$work/pulsed.onnx"
+expect 0 'valid' "$sardonyx" check "$work/pulsed.onnx"
+expect 0 '"multiple": 2' "$sardonyx" stream "$smooth" --axis T --json
+expect 0 'window of 5, stride 1, padding 2 and 2' "$sardonyx" stream "$smooth" --axis T --explain
+expect 0 'known at the end; folded as rows come' "$sardonyx" show "$smooth" --at streamed --axis T
+expect 1 'SDX-S0032' "$sardonyx" stream "$smooth" --axis T --pulse 3
+expect 1 'open sizes of the inputs: T' "$sardonyx" stream "$smooth" --axis U
+expect 1 'SDX-S0010' "$sardonyx" stream "$data/softmax.onnx" --axis x:1
+expect 1 'refused: a row of its output depends on other rows' "$sardonyx" stream "$data/softmax.onnx" --axis x:1 --explain
+whole=$("$sardonyx" run "$smooth" --set T=41 --random 3 --output-dir "$work/whole" --format npy --digest)
+for chunk in 1 5 41 100; do
+  same "$("$sardonyx" run "$smooth" --stream T --chunk $chunk --set T=41 --random 3 --digest)" "$whole" "a stream in chunks of $chunk"
+done
+printf '%0480d' 0 | "$sardonyx" run "$smooth" --stream T --chunk 7 --input x=- > "$work/rows" || { echo "FAIL: rows through a pipe"; failed=1; }
+same "$(stat -c %s "$work/rows")" 120 "bytes of 30 rows, for 60 of the input"
+expect 2 'stdin ends within a row' sh -c "printf 123456789 | '$sardonyx' run '$smooth' --stream T --input x=-"
 
 # Completions and the manual page come from the same help.
 bash -n <("$sardonyx" completion bash) || { echo "FAIL: completion bash"; failed=1; }

@@ -48,6 +48,7 @@ PYBIND11_MODULE(_sardonyx, m) {
   bind_model(m);
   bind_ops(m);
   bind_session(m);
+  bind_stream(m);
   bind_builder(m);
   m.def("program", &run_program, "Runs the command line; returns its exit code.");
   m.def("dtype_number", [](const py::dtype& dtype) { return static_cast<int>(dtype_of(dtype)); });

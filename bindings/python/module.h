@@ -17,5 +17,6 @@ void bind_builder(py::module_& m);
 void bind_model(py::module_& m);
 void bind_ops(py::module_& m);
 void bind_session(py::module_& m);
+void bind_stream(py::module_& m);
 
 }  // namespace sdx::python

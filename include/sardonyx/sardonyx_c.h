@@ -48,6 +48,7 @@ typedef struct sardonyx_value sardonyx_value;
 typedef struct sardonyx_model sardonyx_model;
 typedef struct sardonyx_session sardonyx_session;
 typedef struct sardonyx_stop sardonyx_stop;
+typedef struct sardonyx_stream sardonyx_stream;
 typedef struct sardonyx_call sardonyx_call;
 
 /* Errors: a stable code such as "SDX-T0102", what went wrong, where (the innermost place first),
@@ -256,6 +257,41 @@ SARDONYX_CHECKED sardonyx_error* sardonyx_session_run_within(
     sardonyx_session* session, const char* const* input_names, sardonyx_value* const* inputs,
     size_t input_count, const char* const* output_names, sardonyx_value** outputs,
     size_t output_count, const sardonyx_run_options* options);
+
+/* Streams: a model over an endless axis, fed as its rows come (docs/streaming.md). `axis` is the
+ * name of an open size of the inputs, or "INPUT:AXIS". Calls on one stream wait for each other. */
+SARDONYX_CHECKED sardonyx_error* sardonyx_stream_new(const sardonyx_model* model, const char* axis,
+                                                     const sardonyx_options* options,
+                                                     sardonyx_stream** stream);
+SARDONYX_API void sardonyx_stream_release(sardonyx_stream* stream);
+SARDONYX_CHECKED sardonyx_error* sardonyx_stream_counts(const sardonyx_stream* stream,
+                                                        size_t* inputs, size_t* outputs);
+SARDONYX_CHECKED sardonyx_error* sardonyx_stream_input(const sardonyx_stream* stream, size_t i,
+                                                       sardonyx_port* port);
+SARDONYX_CHECKED sardonyx_error* sardonyx_stream_output(const sardonyx_stream* stream, size_t i,
+                                                        sardonyx_port* port);
+/* Rows in, and the rows that are certain now out: new values, or NULL for what only the end tells.
+ * `input_names` NULL: in the stream's order. `outputs` has room for all of them. `options` may be
+ * NULL. After an error the stream is as it was. */
+SARDONYX_CHECKED sardonyx_error* sardonyx_stream_push(sardonyx_stream* stream,
+                                                      const char* const* input_names,
+                                                      sardonyx_value* const* inputs,
+                                                      size_t input_count, sardonyx_value** outputs,
+                                                      const sardonyx_run_options* options);
+/* The rest, and what is known now that the stream has ended. */
+SARDONYX_CHECKED sardonyx_error* sardonyx_stream_finish(sardonyx_stream* stream,
+                                                        sardonyx_value** outputs,
+                                                        const sardonyx_run_options* options);
+SARDONYX_CHECKED sardonyx_error* sardonyx_stream_reset(sardonyx_stream* stream);
+/* Another stream that goes on from here by itself. */
+SARDONYX_CHECKED sardonyx_error* sardonyx_stream_fork(const sardonyx_stream* stream,
+                                                      sardonyx_stream** fork);
+/* The state as bytes: `size` of them are needed, and written to `bytes` if `capacity` is enough
+ * (NULL and 0 ask for the size). A state of another model is refused with SDX-S0042. */
+SARDONYX_CHECKED sardonyx_error* sardonyx_stream_save(const sardonyx_stream* stream, void* bytes,
+                                                      size_t capacity, size_t* size);
+SARDONYX_CHECKED sardonyx_error* sardonyx_stream_restore(sardonyx_stream* stream, const void* bytes,
+                                                         size_t size);
 
 /* Operators of the caller, which models may use once they are registered. */
 typedef struct sardonyx_operator {

@@ -25,6 +25,10 @@ struct __attribute__((visibility("hidden"))) Bridge {
   static sdx::Tensor in(const Tensor& tensor);
   static sdx::Value in(const Value& value);
   static Tensor out(const sdx::Tensor& tensor);
+  // The same without a new owner: `owner` keeps the elements. Allocates nothing if `into` has had
+  // as many dimensions before.
+  static void out(const sdx::Tensor& tensor, std::shared_ptr<const void> owner, Tensor& into);
+  static void forget(Tensor& tensor) { tensor.owner_.reset(); }
   static Value out(const sdx::Value& value);
   static Port port(const std::string& name, const sdx::Fact& fact);
   // `names` outlives the outputs by being shared.
@@ -36,6 +40,8 @@ struct __attribute__((visibility("hidden"))) Bridge {
                          std::shared_ptr<const sdx::model::Model> model = nullptr,
                          const sdx::CompileOptions* options = nullptr);
   static Model model(std::shared_ptr<const sdx::model::Model> model);
+  static const std::shared_ptr<const sdx::model::Model>& model_of(const Model& model);
+  static sdx::Result<sdx::CompileOptions> options(const Options& options);
   static Model model(std::shared_ptr<const Model::State> state) {
     Model model;
     model.state_ = std::move(state);

@@ -383,8 +383,11 @@ RowWise Model::row_wise() const {
 }
 
 // The engine's session for a model.
-static Expected<Session> compiled_from(const std::shared_ptr<const sdx::model::Model>& model,
-                                       const Options& options) {
+const std::shared_ptr<const sdx::model::Model>& Bridge::model_of(const Model& model) {
+  return model.state_->model;
+}
+
+sdx::Result<sdx::CompileOptions> Bridge::options(const Options& options) {
   sdx::CompileOptions engine;
   engine.threads = options.threads;
   engine.optimize = options.optimize;
@@ -397,13 +400,18 @@ static Expected<Session> compiled_from(const std::shared_ptr<const sdx::model::M
     engine.isa = options.isa == Isa::avx512 ? sdx::Isa::avx512
                  : options.isa == Isa::avx2 ? sdx::Isa::avx2
                                             : sdx::Isa::portable;
-    if (!sdx::isa_available(engine.isa)) {
-      return Bridge::error(sdx::no_such_isa(sdx::isa_name(engine.isa)));
-    }
+    if (!sdx::isa_available(engine.isa)) return sdx::no_such_isa(sdx::isa_name(engine.isa));
   }
-  auto compiled = sdx::compile(model, engine);
+  return engine;
+}
+
+static Expected<Session> compiled_from(const std::shared_ptr<const sdx::model::Model>& model,
+                                       const Options& options) {
+  const auto engine = Bridge::options(options);
+  if (!engine) return Bridge::error(engine.error());
+  auto compiled = sdx::compile(model, *engine);
   if (!compiled) return Bridge::error(compiled.error());
-  return Bridge::session(*std::move(compiled), model, &engine);
+  return Bridge::session(*std::move(compiled), model, &*engine);
 }
 
 Expected<Session> Model::try_compile(const Options& options) const {

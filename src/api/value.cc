@@ -106,6 +106,13 @@ sdx::Value Bridge::in(const Value& value) {
   return {};
 }
 
+void Bridge::out(const sdx::Tensor& tensor, std::shared_ptr<const void> owner, Tensor& into) {
+  into.type_ = static_cast<Type>(tensor.type());
+  into.dims_.assign(tensor.dims().begin(), tensor.dims().end());
+  into.count_ = tensor.count();
+  into.owner_ = std::move(owner);
+  into.data_ = const_cast<void*>(tensor.raw());
+}
 Tensor Bridge::out(const sdx::Tensor& tensor) {
   Tensor out;
   out.type_ = static_cast<Type>(tensor.type());

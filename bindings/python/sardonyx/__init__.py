@@ -35,6 +35,7 @@ from ._session import (
     RunOptions,
     SessionOptions,
 )
+from ._stream import Stream
 
 SessionIOBinding = IOBinding
 

@@ -257,6 +257,71 @@ class Sessions(unittest.TestCase):
         np.testing.assert_array_equal(session.run(None, {"x": one, "w": np.array([5], np.float32)})[0], [5, 5])
 
 
+class Streams(unittest.TestCase):
+    MODEL = ROOT / "tests/data/smooth.txt"
+
+    def setUp(self):
+        self.x = np.random.RandomState(3).uniform(-1, 1, (1, 2, 41)).astype(np.float32)
+        self.whole = ort.InferenceSession(str(self.MODEL)).run(None, {"x": self.x})
+
+    def joined(self, stream, first=0, step=4):
+        parts = [stream.push({"x": self.x[:, :, at:at + step]}) for at in range(first, 41, step)]
+        self.assertTrue(all(level is None for _, level in parts))
+        y, level = stream.finish()
+        return np.concatenate([part for part, _ in parts] + [y], 2), level
+
+    def test_pushes_joined_are_the_whole_run(self):
+        for step in (1, 3, 41):
+            stream = ort.Stream(self.MODEL, axis="T")
+            y, level = self.joined(stream, step=step)
+            self.assertEqual((y.tobytes(), level.tobytes()), (self.whole[0].tobytes(), self.whole[1].tobytes()))
+            self.assertEqual((stream.rows, stream.inputs, stream.outputs), (41, ["x"], ["y", "level"]))
+
+    def test_streams_fork_and_are_saved(self):
+        stream = ort.Stream(self.MODEL, axis="T")
+        early, _ = stream.push({"x": self.x[:, :, :20]})
+        self.assertGreater(stream.state_bytes, 0)
+        saved, fork = stream.save(), stream.fork()
+        restored = ort.Stream(self.MODEL, axis="T")
+        restored.restore(saved)
+        for other in (stream, fork, restored):
+            y, level = self.joined(other, first=20)
+            self.assertEqual(np.concatenate([early, y], 2).tobytes(), self.whole[0].tobytes())
+            self.assertEqual(level.tobytes(), self.whole[1].tobytes())
+        stream.reset()
+        self.assertEqual(self.joined(stream)[0].tobytes(), self.whole[0].tobytes())
+
+    def test_many_streams_at_once(self):
+        streams = [ort.Stream(self.MODEL, axis="T") for _ in range(5)]
+        feeds = [{"x": self.x[:, :, i:i + 6 + i]} for i in range(5)]
+        for (y, _), feed in zip(ort.Stream.push_all(streams, feeds), feeds):
+            alone, _ = ort.Stream(self.MODEL, axis="T").push(feed)
+            self.assertEqual(y.tobytes(), alone.tobytes())
+
+    def test_errors_leave_the_stream_as_it_was(self):
+        with self.assertRaises(ort.Error) as wrong:
+            ort.Stream(self.MODEL, axis="U")
+        self.assertEqual(wrong.exception.code, "SDX-S0003")
+        with self.assertRaises(ort.Error) as wrong:
+            ort.Stream(SOFTMAX, axis="x:1")
+        self.assertEqual(wrong.exception.code, "SDX-S0010")
+        stream, other = ort.Stream(self.MODEL, axis="T"), ort.Stream(SOFTMAX, axis="N")
+        for feed, code in (({"x": self.x[:, :1]}, "SDX-S0023"), ({"z": self.x}, "SDX-A0002"), ({}, "SDX-S0022")):
+            with self.assertRaises(ort.Error) as wrong:
+                stream.push(feed)
+            self.assertEqual(wrong.exception.code, code)
+        with self.assertRaises(ort.Terminated):
+            stream.push({"x": self.x}, time_limit=0)
+        other.push({"x": np.zeros((2, 3), np.float32)})
+        with self.assertRaises(ort.Error) as wrong:
+            stream.restore(other.save())
+        self.assertEqual(wrong.exception.code, "SDX-S0042")
+        self.assertEqual(self.joined(stream)[0].tobytes(), self.whole[0].tobytes())
+        with self.assertRaises(ort.Error) as wrong:
+            stream.push({"x": self.x})
+        self.assertEqual(wrong.exception.code, "SDX-S0027")
+
+
 class Values(unittest.TestCase):
     def there_and_back(self, kind, array):
         y, = ort.InferenceSession(identity(kind)).run(None, {"x": array})
@@ -365,7 +430,7 @@ class Models(unittest.TestCase):
 
     def test_public_things_have_docstrings(self):
         for name in ("InferenceSession", "SessionOptions", "RunOptions", "OrtValue", "IOBinding", "Error", "Model", "check",
-                     "infer", "explain", "load"):
+                     "infer", "explain", "load", "Stream"):
             self.assertTrue(getattr(ort, name).__doc__, name)
 
     def test_documentation_runs(self):

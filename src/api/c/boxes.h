@@ -21,6 +21,11 @@ struct ValueBox {
 
 const sardonyx::Tensor& tensor_of(const ValueBox& box);
 
+// The caller's options as those of C++. Throws what is wrong with them.
+sardonyx::Options options_from(const sardonyx_options* options);
+sardonyx::RunOptions options_from(const sardonyx_run_options* options,
+                                  std::shared_ptr<StopBox>& stop);
+
 // Ports as C reads them, with the arrays they point to.
 class Ports {
  public:

@@ -438,4 +438,63 @@ TEST(CModels, findings_are_errors_with_places) {
   EXPECT_NE(code(sardonyx_model_parse("junk", 4, nullptr, &model)), "");
 }
 
+// What a stream gives is copied out and let go.
+std::vector<float> floats_of(sardonyx_value* value) {
+  void* data = nullptr;
+  size_t bytes = 0;
+  EXPECT_EQ(code(sardonyx_tensor_data(value, &data, &bytes)), "");
+  const auto* from = static_cast<const float*>(data);
+  std::vector<float> floats(from, from + bytes / sizeof(float));
+  sardonyx_value_release(value);
+  return floats;
+}
+
+TEST(CStream, gives_rows_as_they_become_certain_and_the_rest_at_the_end) {
+  sardonyx_model* model = nullptr;
+  sardonyx_stream *stream = nullptr, *fork = nullptr;
+  OK(sardonyx_model_load((kData + "smooth.txt").c_str(), &model));
+  OK(sardonyx_stream_new(model, "T", nullptr, &stream));
+  size_t inputs = 0, outputs = 0;
+  OK(sardonyx_stream_counts(stream, &inputs, &outputs));
+  EXPECT_EQ(inputs, 1u);
+  EXPECT_EQ(outputs, 2u);
+  float x[12] = {1, 2, 3, 4, 5, 6, -1, -2, -3, -4, -5, -6};
+  const int64_t dims[3] = {1, 2, 6};
+  sardonyx_value *chunk = nullptr, *results[2] = {};
+  OK(sardonyx_tensor_over(SARDONYX_F32, dims, 3, x, sizeof x, nullptr, nullptr, &chunk));
+  OK(sardonyx_stream_push(stream, nullptr, &chunk, 1, results, nullptr));
+  EXPECT_EQ(results[1], nullptr);  // known at the end
+  EXPECT_EQ(floats_of(results[0]).size(), 2u);
+  OK(sardonyx_stream_fork(stream, &fork));
+  size_t size = 0;
+  OK(sardonyx_stream_save(stream, nullptr, 0, &size));
+  std::vector<char> saved(size);
+  OK(sardonyx_stream_save(stream, saved.data(), saved.size(), &size));
+  std::vector<std::vector<float>> rest;
+  const auto finish = [&](sardonyx_stream* which) {
+    OK(sardonyx_stream_finish(which, results, nullptr));
+    rest.push_back(floats_of(results[0]));
+    rest.push_back(floats_of(results[1]));
+  };
+  finish(stream);
+  finish(fork);
+  EXPECT_EQ(code(sardonyx_stream_push(stream, nullptr, &chunk, 1, results, nullptr)), "SDX-S0027");
+  OK(sardonyx_stream_reset(stream));
+  OK(sardonyx_stream_restore(stream, saved.data(), saved.size()));
+  finish(stream);
+  ASSERT_EQ(rest.size(), 6u);
+  EXPECT_EQ(rest[0].size(), 1u);
+  EXPECT_EQ(rest[1].size(), 2u);
+  for (size_t i = 2; i < rest.size(); ++i) EXPECT_EQ(rest[i], rest[i % 2]);
+  EXPECT_EQ(code(sardonyx_stream_restore(fork, "SDXSTRM", 7)), "SDX-S0041");
+  sardonyx_stream* none = nullptr;
+  EXPECT_EQ(code(sardonyx_stream_new(model, "U", nullptr, &none)), "SDX-S0003");
+  EXPECT_EQ(code(sardonyx_stream_new(model, nullptr, nullptr, &none)), "SDX-A0101");
+  EXPECT_EQ(code(sardonyx_stream_push(nullptr, nullptr, &chunk, 1, results, nullptr)), "SDX-A0101");
+  sardonyx_value_release(chunk);
+  sardonyx_stream_release(fork);
+  sardonyx_stream_release(stream);
+  sardonyx_model_release(model);
+}
+
 }  // namespace

@@ -24,6 +24,7 @@ struct ModelBox;
 struct SessionBox;
 struct CallBox;
 struct StopBox;
+struct StreamBox;
 
 template <>
 struct Behind<sardonyx_error> {
@@ -46,6 +47,11 @@ struct Behind<sardonyx_session> {
   static constexpr std::string_view kName = "a session";
 };
 
+template <>
+struct Behind<sardonyx_stream> {
+  using Object = StreamBox;
+  static constexpr std::string_view kName = "a stream";
+};
 template <>
 struct Behind<sardonyx_stop> {
   using Object = StopBox;

@@ -155,29 +155,51 @@ struct Run {
 
 }  // namespace
 
+sardonyx::Options sardonyx_c::options_from(const sardonyx_options* options) {
+  const sardonyx_options asked = known(options);
+  if (asked.threads < 0 || asked.isa < 0 || asked.isa > SARDONYX_ISA_AVX512) {
+    fail("SDX-A0104",
+         fmt::format("threads {} or isa {} is none that there is", asked.threads, asked.isa));
+  }
+  sardonyx::Options made;
+  made.threads = asked.threads;
+  made.isa = static_cast<sardonyx::Isa>(asked.isa);
+  made.optimize = asked.no_optimize == 0;
+  made.strict = asked.strict != 0;
+  made.arena_bytes = asked.arena_bytes;
+  if (asked.pack_cache != nullptr) made.pack_cache = asked.pack_cache;
+  if (asked.plans > 0) made.plans = asked.plans;
+  if (asked.set_count > 0) needed(asked.set, "set");
+  for (size_t i = 0; i < asked.set_count; ++i) {
+    made.set[needed(asked.set[i].name, "a dimension's name")] = asked.set[i].value;
+  }
+  return made;
+}
+
+// `stop` keeps alive what the options point to.
+sardonyx::RunOptions sardonyx_c::options_from(const sardonyx_run_options* options,
+                                              std::shared_ptr<StopBox>& stop) {
+  const sardonyx_run_options asked = known(options);
+  if (asked.stop != nullptr) stop = get(asked.stop);
+  if (asked.time_limit_ns < 0 || asked.loop_limit < 0) {
+    fail("SDX-A0104",
+         fmt::format("a time limit of {} ns or a loop limit of {} is none that there is",
+                     asked.time_limit_ns, asked.loop_limit));
+  }
+  sardonyx::RunOptions limits;
+  if (stop != nullptr) limits.stop = &stop->asked;
+  if (asked.time_limit_ns > 0) limits.time_limit = std::chrono::nanoseconds(asked.time_limit_ns);
+  if (asked.loop_limit > 0) limits.loop_limit = asked.loop_limit;
+  return limits;
+}
+
 sardonyx_error* sardonyx_session_new(const sardonyx_model* model, const sardonyx_options* options,
                                      sardonyx_session** session) {
   return guarded([&] {
     needed(session, "the place for the session");
     const auto box = get(model);
-    const sardonyx_options asked = known(options);
-    if (asked.threads < 0 || asked.isa < 0 || asked.isa > SARDONYX_ISA_AVX512) {
-      fail("SDX-A0104",
-           fmt::format("threads {} or isa {} is none that there is", asked.threads, asked.isa));
-    }
-    sardonyx::Options made;
-    made.threads = asked.threads;
-    made.isa = static_cast<sardonyx::Isa>(asked.isa);
-    made.optimize = asked.no_optimize == 0;
-    made.strict = asked.strict != 0;
-    made.arena_bytes = asked.arena_bytes;
-    if (asked.pack_cache != nullptr) made.pack_cache = asked.pack_cache;
-    if (asked.plans > 0) made.plans = asked.plans;
-    if (asked.set_count > 0) needed(asked.set, "set");
-    for (size_t i = 0; i < asked.set_count; ++i) {
-      made.set[needed(asked.set[i].name, "a dimension's name")] = asked.set[i].value;
-    }
-    *session = keep<sardonyx_session>(std::make_shared<SessionBox>(box->model.compile(made)));
+    *session = keep<sardonyx_session>(
+        std::make_shared<SessionBox>(box->model.compile(options_from(options))));
   });
 }
 
@@ -219,17 +241,8 @@ sardonyx_error* sardonyx_session_run_within(sardonyx_session* session,
                                             const sardonyx_run_options* options) {
   return guarded([&] {
     Run run{get(session)};
-    const sardonyx_run_options asked = known(options);
-    const auto stop = asked.stop == nullptr ? nullptr : get(asked.stop);
-    if (asked.time_limit_ns < 0 || asked.loop_limit < 0) {
-      fail("SDX-A0104",
-           fmt::format("a time limit of {} ns or a loop limit of {} is none that there is",
-                       asked.time_limit_ns, asked.loop_limit));
-    }
-    sardonyx::RunOptions limits;
-    if (stop != nullptr) limits.stop = &stop->asked;
-    if (asked.time_limit_ns > 0) limits.time_limit = std::chrono::nanoseconds(asked.time_limit_ns);
-    if (asked.loop_limit > 0) limits.loop_limit = asked.loop_limit;
+    std::shared_ptr<StopBox> stop;
+    const sardonyx::RunOptions limits = options_from(options, stop);
     run.take_inputs(input_names, inputs, input_count);
     run.take_outputs(output_names, outputs, output_count);
     Session borrowed = run.box->borrow();
