@@ -1,6 +1,7 @@
 # What nearly every file of the road includes is compiled once, as a precompiled header, and reused by the folders that
-# see it anyway. These headers have include guards: g++ knows a file of #pragma once by its time, and a precompiled header that
-# comes from the compiler's cache was made from files of another time. Files include what they use all the same: the fuzzers' build does without (SDX_PRECOMPILED=OFF).
+# see it anyway. Files include what they use all the same: the fuzzers' build does without (SDX_PRECOMPILED=OFF).
+# The compiler's cache takes no part in making them: it would find a header's older form beside it, and take what that
+# includes for what this one does.
 #
 #   sdx_precompiled(op <op/op.h>)   the header set "op", built with the include path of src/op
 #   sdx_precompile(target op)       `target` starts from it
@@ -17,6 +18,7 @@ function(sdx_precompiled name)
   set(empty ${CMAKE_BINARY_DIR}/precompiled/${name}.cc)
   file(CONFIGURE OUTPUT ${empty} CONTENT "// Carries a precompiled header.\n")
   add_library(sdx_headers_${name} OBJECT ${empty})
+  set_target_properties(sdx_headers_${name} PROPERTIES CXX_COMPILER_LAUNCHER "")
   target_link_libraries(sdx_headers_${name} PRIVATE sdx_${name}_see)
   target_precompile_headers(sdx_headers_${name} PRIVATE ${ARGN})
 endfunction()
