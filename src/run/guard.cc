@@ -7,6 +7,7 @@ namespace sdx::run {
 namespace {
 
 constexpr std::byte kFirst{0xa5}, kSecond{0x5a};
+constexpr size_t kPage = 4096;
 
 bool inside(const std::byte* at, const std::byte* data, size_t size) {
   return at >= data && at < data + size;
@@ -26,11 +27,18 @@ void Guard::restore(const Copies& saved) const {
   }
 }
 
-// Compares with `expected` byte by byte; what lies in `except` may differ.
-Status Guard::compare(const Region& region, const std::function<std::byte(size_t)>& expected,
+// Compares with `expected`, page by page and then byte by byte; what lies in `except` may differ.
+// `step` 0: every page is expected to be the first one.
+Status Guard::compare(const Region& region, const std::byte* expected, size_t step,
                       const std::vector<Span>& except) {
   for (size_t at = 0; at < region.size; ++at) {
-    if (region.data[at] == expected(at)) continue;
+    if (at % kPage == 0) {
+      while (at + kPage <= region.size &&
+             std::memcmp(region.data + at, expected + at * step, kPage) == 0)
+        at += kPage;
+      if (at == region.size) break;
+    }
+    if (region.data[at] == expected[step == 0 ? at % kPage : at]) continue;
     const std::byte* byte = region.data + at;
     const auto own = std::find_if(except.begin(), except.end(), [&](const Span& span) {
       return inside(byte, span.data, span.size);
@@ -48,8 +56,7 @@ Status Guard::unchanged(const Copies& saved, const std::vector<Span>& except) co
   for (size_t i = 0; i < regions_.size(); ++i) {
     const Region& region = regions_[i];
     if (region.size == 0 || std::memcmp(region.data, saved[i].data(), region.size) == 0) continue;
-    SDX_TRY(compare(
-        region, [&](size_t at) { return saved[i][at]; }, except));
+    SDX_TRY(compare(region, saved[i].data(), 1, except));
   }
   return ok();
 }
@@ -70,10 +77,9 @@ void Guard::fill(std::byte pattern, const std::vector<Span>& where,
 }
 
 Status Guard::still_filled(std::byte pattern, const std::vector<Span>& except) const {
+  const std::vector<std::byte> page(kPage, pattern);
   for (const Region& region : regions_) {
-    if (region.writable)
-      SDX_TRY(compare(
-          region, [&](size_t) { return pattern; }, except));
+    if (region.writable) SDX_TRY(compare(region, page.data(), 0, except));
   }
   return ok();
 }

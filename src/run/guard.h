@@ -42,7 +42,7 @@ class Guard {
   };
   using Copies = std::vector<std::vector<std::byte>>;
 
-  static Status compare(const Region& region, const std::function<std::byte(size_t)>& expected,
+  static Status compare(const Region& region, const std::byte* expected, size_t step,
                         const std::vector<Span>& except);
   Copies save() const;
   void restore(const Copies& saved) const;
