@@ -2,8 +2,9 @@
 //
 //   node bench/peer_stream.mjs PEER_FOLDER QUESTION.json
 //   {"model": path, "pulses": N, "inputs": [{"name", "dims", "file"}], "fixed": [the same],
-//    "states": [{"input", "output"}], "outputs": [{"name", "file"}]}
-// Files are raw 32-bit floats; an input's has all its pulses, one behind the other, and so has an output's.
+//    "states": [{"input", "output"}], "first": [{"name", "dims", "type", "file"}], "outputs": [{"name", "file"}]}
+// Files are raw 32-bit floats, but for the first states; an input's has all its pulses, one behind the other, and so has an
+// output's.
 import fs from 'node:fs';
 import {createRequire} from 'node:module';
 import path from 'node:path';
@@ -21,6 +22,12 @@ const session = await ort.InferenceSession.create(asked.model, {
 });
 const feeds = {};
 for (const {name, dims, file} of asked.fixed) feeds[name] = new ort.Tensor('float32', floats(file), dims);
+const kinds = {float32: Float32Array, float64: Float64Array, int64: BigInt64Array, int32: Int32Array, bool: Uint8Array, uint8: Uint8Array};
+for (const {name, dims, type, file} of asked.first) {
+  const bytes = fs.readFileSync(file);
+  const data = new kinds[type](bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+  feeds[name] = new ort.Tensor(type, data, dims);
+}
 const rows = asked.inputs.map(({name, dims, file}) => ({name, dims, data: floats(file)}));
 const parts = asked.outputs.map(() => []);
 for (let pulse = 0; pulse < asked.pulses; ++pulse) {
@@ -28,7 +35,6 @@ for (let pulse = 0; pulse < asked.pulses; ++pulse) {
     const count = dims.reduce((a, b) => a * b, 1);
     feeds[name] = new ort.Tensor('float32', data.slice(pulse * count, (pulse + 1) * count), dims);
   }
-  // The first states are the model's own: initializers of their names.
   const results = await session.run(feeds);
   for (const {input, output} of asked.states) feeds[input] = results[output];
   asked.outputs.forEach(({name}, i) => {

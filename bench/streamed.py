@@ -18,6 +18,8 @@ import sys
 import tempfile
 
 import numpy as np
+import onnx
+from onnx import numpy_helper
 
 import cases
 
@@ -97,9 +99,27 @@ class Case:
             made[name] = rows.take(range(output["model_delay"], rows.shape[output["axis"]]), output["axis"])
         return made
 
+    def first_states(self):
+        """onnxruntime-node gives inputs without a default only: the states' initial values go with the first pulse."""
+        model = onnx.load(self.folder / "pulsed.onnx")
+        names, first, kept = {state["input"] for state in self.report["states"]}, [], []
+        for tensor in model.graph.initializer:
+            if tensor.name not in names:
+                kept.append(tensor)
+                continue
+            array = numpy_helper.to_array(tensor)
+            file = self.folder / f"state_{len(first)}.raw"
+            file.write_bytes(array.tobytes())
+            first.append({"name": tensor.name, "dims": list(array.shape), "type": str(array.dtype), "file": str(file)})
+        del model.graph.initializer[:]
+        model.graph.initializer.extend(kept)
+        onnx.save(model, self.folder / "peer.onnx")
+        return first
+
     def there(self, peer):
-        question = {"model": str(self.folder / "pulsed.onnx"), "pulses": self.rows // self.pulse, "inputs": [], "fixed": [],
+        question = {"model": str(self.folder / "peer.onnx"), "pulses": self.rows // self.pulse, "inputs": [], "fixed": [],
                     "states": self.report["states"], "outputs": []}
+        question["first"] = self.first_states()
         for name, _, parts in self.pulses():
             file = self.folder / f"{name}.raw"
             file.write_bytes(b"".join(part.tobytes() for part in parts))
