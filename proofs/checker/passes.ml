@@ -98,7 +98,7 @@ let judge before after =
         let candidates = List.sort_uniq compare (Hashtbl.find_all made_for at @ match rule with Some (_, came) -> came | None -> []) in
         let outs = List.filter_map (Option.map (wire Before)) (ids "outputs" n) in
         let traced = found_in_new s in
-        ignore (by_operators s at candidates);
+        if not (by_operators s at candidates) then ignore (by_axis s at candidates);
         List.iter (fun a -> if not (traced a) then ignore (by_program s a candidates)) outs;
         List.iter (fun a -> if not (traced a) then through_views s 4 a candidates) outs;
         let found = List.for_all traced outs in

@@ -107,6 +107,37 @@ let by_operators s at candidates =
         (try Hashtbl.find s.plain_of (Before, at) with Not_found -> []))
     candidates
 
+(* Concat joins along an axis, wherever that axis stands. *)
+let by_axis s at candidates =
+  let old = s.before.nodes.(at) in
+  let wires side key n = List.filter_map (Option.map (wire side)) (ids key n) in
+  let inner_axis n rank = Option.map (fun a -> if a < 0 then -a - 1 else rank - 1 - a) (Option.bind (attribute n "axis") int_of_string_opt) in
+  let ins = wires Before "inputs" old and outs = wires Before "outputs" old in
+  op_name old = "Concat"
+  && List.for_all (has_rank s) (ins @ outs)
+  && List.exists
+       (fun c ->
+         let made = s.after.nodes.(c) in
+         let ins' = wires After "inputs" made and outs' = wires After "outputs" made in
+         op_name made = "Concat"
+         && List.length ins = List.length ins'
+         && List.for_all (has_rank s) (ins' @ outs')
+         &&
+         let r = rank s (List.hd ins) in
+         let turned = List.filter_map (fun (b, f) -> if Z.equal b (List.hd ins') && List.length f = r then Some f else None) (Hashtbl.find_all s.traced (List.hd ins)) in
+         List.exists
+           (fun f ->
+             match (inverse f, inner_axis old r, inner_axis made r) with
+             | Some back, Some k, Some k' when List.nth_opt f k' = Some (axis k) ->
+                 let label = Printf.sprintf "Concat of axis %d" k in
+                 let lying x = { V.held_in = x; lies = f; sizes = V.stored back (dims s x) } in
+                 let p = register s label (List.map (fun x -> Some (plain s x)) ins) (List.map (plain s) outs) in
+                 let q = register s label (List.map (fun x -> Some (lying x)) ins') (List.map lying outs') in
+                 take s (V.Operators (p, q)) && (List.iter2 (fun a b -> learn s a b f) outs outs'; true)
+             | _ -> false)
+           (List.sort_uniq compare turned))
+       candidates
+
 let by_program s a candidates =
   has_rank s a
   && List.exists
