@@ -107,6 +107,7 @@ Result<std::shared_ptr<const Source>> Source::make(const typed::Graph& graph, st
   std::shared_ptr<Source> source(new Source(std::move(rewritten)));
   source->axis_ = std::move(axis);
   source->settings_ = settings;
+  source->settings_.plan.threads = pool->threads();  // steps have room for each
   source->pool_ = std::move(pool);
   bool found = false;
   std::vector<std::string> names;
