@@ -40,6 +40,30 @@ template <class Shape>
 // What may be read behind the phases, and written behind their outputs, in floats.
 inline constexpr size_t kPhaseSlack = 128;
 
+// The rows of one phase: element j holds column j * stride + first[2] - pad, elements [begin, end)
+// lie in the image.
+struct PhaseRows {
+  size_t dims[3], first[3], begin, end;
+};
+
+// phase[i] for i < phase_count(s): once for all planes of a shape, since it takes divisions.
+template <class Shape>
+[[gnu::always_inline]] inline void find_phases(const Shape& s, PhaseRows* phase) {
+  const size_t rows = phases_along(s, 1), columns = phases_along(s, 2);
+  const size_t stride = s.stride[2], pad = s.pad[2], past = s.in[2] + pad;
+  for (size_t i = 0; i < phase_count(s); ++i, ++phase) {
+    for (int dim = 0; dim < 3; ++dim) phase->dims[dim] = phase_dim(s, dim);
+    const size_t column = i % columns;
+    phase->first[0] = i / columns / rows;
+    phase->first[1] = i / columns % rows;
+    phase->first[2] = column;
+    phase->begin = column >= pad ? 0 : (pad - column + stride - 1) / stride;
+    phase->end = past > column ? (past - column + stride - 1) / stride : 0;
+    if (phase->end > phase->dims[2]) phase->end = phase->dims[2];
+    if (phase->begin >= phase->end) phase->begin = phase->end = 0;
+  }
+}
+
 // tap[k]: how far tap k lies from its output, if a phase lies `step` from the one before.
 template <class Shape>
 [[gnu::always_inline]] inline void find_taps(const Shape& s, size_t step, size_t* tap) {

@@ -53,8 +53,9 @@ struct PoolCounts {
 // What all planes of a shape share.
 struct PoolWork {
   const PoolShape* shape;
-  size_t phase_step;  // shape->phase_step()
-  const size_t* tap;  // find_taps(*shape, phase_step)
+  size_t phase_step;       // shape->phase_step()
+  const size_t* tap;       // find_taps(*shape, phase_step)
+  const PhaseRows* phase;  // find_phases(*shape)
 };
 
 // `planes` is at most shape.planes_together(). `staged`: room for shape.staged_size() floats,

@@ -46,9 +46,13 @@ SDX_INLINE void pool_planes(const PoolWork& work, const float* x, float* y, size
   const size_t size = phase_size(s), step = work.phase_step, taps = s.taps();
   const size_t outputs = s.outputs(), width = s.out[2];
   if (outputs == 0 || planes == 0) return;
-  float* sums = staged + phase_count(s) * step + kPhaseSlack;
-  for (size_t i = 0; i < planes; ++i) {
-    stage_phases<Borders::fill>(s, x + i * s.inputs(), fill, staged + i * size, step, enter);
+  const size_t phases = phase_count(s), inputs = s.inputs();
+  float* sums = staged + phases * step + kPhaseSlack;
+  for (size_t p = 0; p < phases; ++p) {
+    for (size_t i = 0; i < planes; ++i) {
+      stage_phase<Borders::fill>(s, work.phase[p], x + i * inputs, fill,
+                                 staged + p * step + i * size, enter);
+    }
   }
   const size_t end = (planes - 1) * size + outputs_span(s);
   // Four vectors at once hide the latency of a sum.

@@ -16,7 +16,9 @@ const int max = bench_levels("max_pool_3x3_2", [](benchmark::State& state, Isa i
   std::vector<float> y(56 * 56);
   std::vector<size_t> taps(s.taps());
   find_taps(s, s.phase_step(), taps.data());
-  const PoolWork work{&s, s.phase_step(), taps.data()};
+  std::vector<PhaseRows> phases(phase_count(s));
+  find_phases(s, phases.data());
+  const PoolWork work{&s, s.phase_step(), taps.data(), phases.data()};
   const auto staged = allocate_aligned(s.staged_size() * sizeof(float));
   for (auto _ : state) SDX_PICK(max_pool_planes, isa)
   (work, x.data(), y.data(), 1, static_cast<float*>(staged.get()));

@@ -72,7 +72,9 @@ void expect_reference_bits(const PoolShape& s, bool specials) {
   const auto staged = allocate_aligned(s.staged_size() * sizeof(float) + 64);
   std::vector<size_t> taps(s.taps());
   find_taps(s, s.phase_step(), taps.data());
-  const PoolWork work{&s, s.phase_step(), taps.data()};
+  std::vector<PhaseRows> phases(phase_count(s));
+  find_phases(s, phases.data());
+  const PoolWork work{&s, s.phase_step(), taps.data(), phases.data()};
   for (const Isa isa : available_isas()) {
     std::vector<float> got(most.size(), 5.f);
     SDX_PICK(max_pool_planes, isa)

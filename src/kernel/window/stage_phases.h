@@ -1,4 +1,4 @@
-// stage_phases: a plane in its phases (kernel/window/phases.h), for *.isa.cc files.
+// stage_phase: a plane in its phases (kernel/window/phases.h), for *.isa.cc files.
 #pragma once
 
 #include "kernel/simd/f32x16.h"
@@ -55,22 +55,8 @@ SDX_INLINE void fill_row(float* to, size_t n, F32x16 value) {
 
 enum class Borders { fill, keep };
 
-// The rows of one phase: element j holds column j * stride + column - pad, elements [begin, end)
-// lie in the image.
-struct PhaseRows {
-  size_t dims[3], first[3], begin, end;
-
-  template <class Shape>
-  SDX_INLINE PhaseRows(const Shape& s, size_t pz, size_t py, size_t px) : first{pz, py, px} {
-    for (int i = 0; i < 3; ++i) dims[i] = phase_dim(s, i);
-    const size_t stride = s.stride[2], pad = s.pad[2];
-    begin = px >= pad ? 0 : (pad - px + stride - 1) / stride;
-    end = s.in[2] + pad > px ? (s.in[2] + pad - px + stride - 1) / stride : 0;
-    if (end > dims[2]) end = dims[2];
-    if (begin >= end) begin = end = 0;
-  }
-};
-
+// One phase of plane x, elements as `enter` makes them. Borders are `fill`, or are left as a plane
+// of the same shape left them.
 template <Borders kBorders, class Shape, class Enter>
 SDX_INLINE void stage_phase(const Shape& s, const PhaseRows& p, const float* x, F32x16 fill,
                             float* to, Enter enter) {
@@ -99,18 +85,6 @@ SDX_INLINE void stage_phase(const Shape& s, const PhaseRows& p, const float* x, 
       if (begin != 0) fill_row(to, begin, fill);
       if (end < width) fill_row(to + end, width - end, fill);
     }
-  }
-}
-
-// The phases of plane x, `step` apart, elements as `enter` makes them. Borders are `fill`, or are
-// left as a plane of the same shape left them.
-template <Borders kBorders, class Shape, class Enter>
-SDX_INLINE void stage_phases(const Shape& s, const float* x, F32x16 fill, float* staged,
-                             size_t step, Enter enter) {
-  const size_t depths = phases_along(s, 0), rows = phases_along(s, 1), columns = phases_along(s, 2);
-  for (size_t i = 0; i < depths * rows * columns; ++i, staged += step) {
-    const PhaseRows p(s, i / columns / rows, i / columns % rows, i % columns);
-    stage_phase<kBorders>(s, p, x, fill, staged, enter);
   }
 }
 

@@ -90,7 +90,8 @@ Status run(const AveragePool& a, Args& args) {
   }
   const bool equal = std::all_of(counts, counts + w.out, [&](float n) { return n == *counts; });
   const auto pool = SDX_PICK(average_pool_planes, args.isa);
-  share_planes(shape, size_t(x.dims[0] * x.dims[1]), *args.pool, counts + count_floats(w),
+  share_planes(shape, size_t(x.dims[0] * x.dims[1]), *args.pool,
+               args.scratch.data() + count_floats(w) * sizeof(float),
                [&](const PoolWork& work, size_t first, size_t count, float* staged) {
                  pool(work, x.data<float>() + first * w.in, {counts, equal},
                       y.data<float>() + first * w.out, count, staged);

@@ -83,8 +83,7 @@ Status run(const MaxPool& a, Args& args) {
   const WindowAxes w = resolve(a.window, x.dims.subspan(2), y.dims.subspan(2), {});
   const PoolShape shape = plane_shape(w);
   const auto pool = SDX_PICK(max_pool_planes, args.isa);
-  share_planes(shape, size_t(x.dims[0] * x.dims[1]), *args.pool,
-               reinterpret_cast<float*>(args.scratch.data()),
+  share_planes(shape, size_t(x.dims[0] * x.dims[1]), *args.pool, args.scratch.data(),
                [&](const PoolWork& work, size_t first, size_t count, float* staged) {
                  pool(work, x.data<float>() + first * w.in, y.data<float>() + first * w.out, count,
                       staged);

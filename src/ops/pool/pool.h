@@ -65,21 +65,29 @@ inline bool plane_fits(const Window& window, const Call& call) {
           double(s.kernel[0]) * double(s.kernel[1]) * double(s.kernel[2]) <= kMost);
 }
 
-// Scratch of a pooling: where each tap lies, then a few staged planes per thread.
-inline size_t tap_floats(const PoolShape& s) {
-  return s.reads_in_place() ? 0 : aligned_floats(2 * s.taps());
+// Scratch of a pooling: its phases and where each tap lies, then a few staged planes per thread.
+inline size_t phase_bytes(const PoolShape& s) {
+  return s.reads_in_place() ? 0 : aligned_bytes(phase_count(s) * sizeof(PhaseRows));
+}
+inline size_t work_bytes(const PoolShape& s) {
+  return s.reads_in_place() ? 0 : phase_bytes(s) + aligned_bytes(s.taps() * sizeof(size_t));
 }
 inline size_t planes_scratch(const PoolShape& s, int threads) {
-  return (tap_floats(s) + staged_floats(s) * size_t(threads)) * sizeof(float);
+  return work_bytes(s) + staged_floats(s) * size_t(threads) * sizeof(float);
 }
 
 // body(work, first plane, how many, room to stage them) over groups of planes.
 template <class Body>
-void share_planes(const PoolShape& s, size_t planes, Pool& pool, float* scratch, Body&& body) {
-  PoolWork work{&s, s.phase_step(), reinterpret_cast<size_t*>(scratch)};
-  if (!s.reads_in_place()) find_taps(s, work.phase_step, reinterpret_cast<size_t*>(scratch));
+void share_planes(const PoolShape& s, size_t planes, Pool& pool, std::byte* scratch, Body&& body) {
+  auto* phase = reinterpret_cast<PhaseRows*>(scratch);
+  auto* tap = reinterpret_cast<size_t*>(scratch + phase_bytes(s));
+  const PoolWork work{&s, s.phase_step(), tap, phase};
+  if (!s.reads_in_place()) {
+    find_taps(s, work.phase_step, tap);
+    find_phases(s, phase);
+  }
   const size_t together = s.planes_together();
-  float* all = scratch + tap_floats(s);
+  auto* all = reinterpret_cast<float*>(scratch + work_bytes(s));
   pool.parallel((planes + together - 1) / together, 1, [&](size_t begin, size_t end, int thread) {
     float* staged = all + size_t(thread) * staged_floats(s);
     for (size_t i = begin; i < end; ++i) {

@@ -231,8 +231,13 @@ Status reference(const GridSample& a, Args& args) {
 
 // Images of floats, linearly: a point's taps are found once for all channels.
 bool fits(const GridSample& a, const Call& call) {
-  return a.mode == GridSample::Mode::linear && call.in[0].type == DType::f32 &&
-         call.in[1].type == DType::f32 && call.in[0].rank() == 4;
+  if (a.mode != GridSample::Mode::linear || call.in[0].type != DType::f32 ||
+      call.in[1].type != DType::f32 || call.in[0].rank() != 4) {
+    return false;
+  }
+  // Positions within are whole numbers of float.
+  const Dims dims = call.in[0].dims();
+  return dims[2] < 1 << 24 && dims[3] < 1 << 24;
 }
 
 // The taps that take part.
@@ -240,14 +245,39 @@ struct Present {
   int count = 0;
   int64_t index[2];
   float weight[2];
-  explicit Present(const Taps<float>& taps, int64_t stride) {
-    for (int k = 0; k < taps.count; ++k) {
-      if (taps.index[k] < 0 || taps.weight[k] == 0) continue;
-      index[count] = taps.index[k] * stride;
-      weight[count++] = taps.weight[k];
-    }
+  void add(int64_t at, float w, int64_t stride) {
+    if (at < 0 || w == 0) return;
+    index[count] = at * stride;
+    weight[count++] = w;
   }
 };
+
+// As taps_at, with a whole number for the floor.
+Present linear_taps(const GridSample& a, float position, int64_t size, int64_t stride) {
+  Present present;
+  if (a.padding == GridSample::Padding::reflection) {
+    const Taps<float> taps = taps_at(a, position, size);
+    for (int k = 0; k < taps.count; ++k) present.add(taps.index[k], taps.weight[k], stride);
+    return present;
+  }
+  const bool border = a.padding == GridSample::Padding::border;
+  if (position != position) position = -1;
+  const auto n = float(size);
+  float x = a.align_corners ? (position + 1) / 2 * (n - 1) : ((position + 1) * n - 1) / 2;
+  x = std::clamp(x, -0x1p30f, 0x1p30f);
+  const float low = a.align_corners ? 0.0f : -0.5f, high = a.align_corners ? n - 1 : n - 0.5f;
+  if (border && (x < low || x > high)) x = std::clamp(x, 0.0f, n - 1);
+  const auto near = int64_t(x);
+  const int64_t base = float(near) > x ? near - 1 : near;
+  const float t = x - float(base);
+  for (const int64_t k : {0, 1}) {
+    const int64_t at = base + k;
+    const bool inside = at >= 0 && at < size;
+    if (!inside && !border) continue;
+    present.add(std::clamp<int64_t>(at, 0, size - 1), k == 0 ? 1 - t : t, stride);
+  }
+  return present;
+}
 
 void sample_channels(const Present& rows, const Present& columns, const float* from, size_t plane,
                      size_t channels, float* to, size_t points) {
@@ -272,17 +302,18 @@ Status run(const GridSample& a, Args& args) {
     return fail("SDX-R0105", "the input {} has no element to sample", to_string(x.dims));
   const auto channels = size_t(x.dims[1]), plane = size_t(height * width);
   const auto points = size_t(y.dims[2] * y.dims[3]);
-  args.pool->parallel(
-      size_t(x.dims[0]) * points, 1024 / (channels + 1) + 1, [&](size_t begin, size_t end, int) {
-        for (size_t i = begin; i < end; ++i) {
-          // Positions name the last axis first.
-          const Present columns(taps_at(a, grid[2 * i], width), 1);
-          const Present rows(taps_at(a, grid[2 * i + 1], height), width);
-          const size_t first = i / points * channels;
-          sample_channels(rows, columns, x.data<float>() + first * plane, plane, channels,
-                          y.data<float>() + first * points + i % points, points);
-        }
-      });
+  const size_t grain = 1024 / (channels + 1) + 1;
+  args.pool->parallel(size_t(x.dims[0]) * points, grain, [&](size_t begin, size_t end, int) {
+    size_t image = begin / points * channels, point = begin % points;
+    for (size_t i = begin; i < end; ++i) {
+      // Positions name the last axis first.
+      const Present columns = linear_taps(a, grid[2 * i], width, 1);
+      const Present rows = linear_taps(a, grid[2 * i + 1], height, width);
+      sample_channels(rows, columns, x.data<float>() + image * plane, plane, channels,
+                      y.data<float>() + image * points + point, points);
+      if (++point == points) point = 0, image += channels;
+    }
+  });
   return ok();
 }
 

@@ -28,10 +28,11 @@ bool runs_in_phases(const ConvShape& s) {
 struct Layout {
   size_t staged, per_thread;
 };
+constexpr size_t kPhaseRowsFloats = aligned_floats(sizeof(PhaseRows) / sizeof(float));
 
 Layout layout(const ConvShape& s, const Staged& staged) {
   if (is_depthwise(s) && runs_in_phases(s)) {
-    return {aligned_floats(2 * conv_taps(s)),
+    return {aligned_floats(2 * conv_taps(s)) + phase_count(s) * kPhaseRowsFloats,
             aligned_floats(phase_size(s) * (phase_count(s) + 1) + 2 * kPhaseSlack)};
   }
   if (is_depthwise(s)) {
@@ -48,13 +49,16 @@ void run_in_phases(const ConvArgs& g, const ConvShape& s, const Layout& l, Pool&
   const size_t staged_floats = phase_count(s) * phase_size(s) + kPhaseSlack;
   auto* tap = static_cast<size_t*>(g.scratch);
   find_taps(s, phase_size(s), tap);
+  auto* phase =
+      reinterpret_cast<PhaseRows*>(static_cast<float*>(g.scratch) + aligned_floats(2 * taps));
+  find_phases(s, phase);
   const auto stage = SDX_PICK(conv_phases_stage, isa);
   const auto run = SDX_PICK(conv_phases_depthwise, isa);
   pool.parallel(s.batch * s.in_channels, 1, [&](size_t begin, size_t end, int thread) {
     float* staged = static_cast<float*>(g.scratch) + l.staged + size_t(thread) * l.per_thread;
     std::fill(staged, staged + staged_floats, 0.0f);
     for (size_t i = begin; i < end; ++i) {
-      stage(s, g.x + i * in_pixels, staged);
+      stage(s, phase, g.x + i * in_pixels, staged);
       for (size_t j = 0; j < multiplier; ++j) {
         const size_t out = i % s.in_channels * multiplier + j, row = i * multiplier + j;
         float* y = g.y + row * pixels;

@@ -159,10 +159,14 @@ constexpr void (*kPhasesTiles[])(const PhasesPlane&, size_t, size_t) = {
 
 }  // namespace
 
-void conv_phases_stage(const ConvShape& s, const float* plane, float* staged) {
-  stage_phases<Borders::keep>(
-      s, plane, F32x16(0.0f), staged, phase_size(s),
-      [](F32x16 some) __attribute__((always_inline)) { return some; });
+void conv_phases_stage(const ConvShape& s, const PhaseRows* phase, const float* plane,
+                       float* staged) {
+  const size_t count = phase_count(s), size = phase_size(s);
+  for (size_t i = 0; i < count; ++i) {
+    stage_phase<Borders::keep>(
+        s, phase[i], plane, F32x16(0.0f), staged + i * size,
+        [](F32x16 some) __attribute__((always_inline)) { return some; });
+  }
 }
 
 void conv_phases_depthwise(const ConvShape& s, const PhasesPlane& p) {
@@ -173,7 +177,7 @@ void conv_phases_depthwise(const ConvShape& s, const PhasesPlane& p) {
     kPhasesTiles[vecs - 1](p, taps, at);
     at += vecs * kLanes;
   }
-  const size_t width = s.out[2], rows = s.out[1];
+  const size_t width = s.out[2], rows = s.out[1], down = phase_dim(s, 1), along = phase_dim(s, 2);
   const F32x16 bias(p.bias == nullptr ? 0.0f : *p.bias);
   const auto done = [&](const float* from) __attribute__((always_inline)) {
     const F32x16 sum = load(from);
@@ -182,7 +186,7 @@ void conv_phases_depthwise(const ConvShape& s, const PhasesPlane& p) {
   float* y = p.y;
   for (size_t z = 0; z < s.out[0]; ++z) {
     for (size_t r = 0; r < rows; ++r, y += width) {
-      const float* from = p.sums + (z * phase_dim(s, 1) + r) * phase_dim(s, 2);
+      const float* from = p.sums + (z * down + r) * along;
       size_t i = 0;
       for (; i + 16 <= width; i += 16) store(y + i, done(from + i));
       if (i < width) store_n(y + i, done(from + i), width - i);

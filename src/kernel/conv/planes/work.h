@@ -11,6 +11,7 @@
 #include "kernel/conv/shape.h"
 #include "kernel/epilogue/epilogue.h"
 #include "kernel/isa.h"
+#include "kernel/window/phases.h"
 
 namespace sdx {
 
@@ -93,17 +94,16 @@ struct ConvPart {
   size_t tap[3];  // the first one
 };
 
-SDX_DECLARE_ISAS(void conv_planes_part(const ConvBlock&, const ConvPart&);
-                 void conv_planes_stage(const ConvShape&, const Staged&, const float* plane,
-                                        float* out);
-                 void conv_planes_block(const ConvBlock&);
-                 // One output plane of a convolution with one input channel per group; offset[tap]
-                 // as Staged says.
-                 void conv_planes_depthwise(const ConvShape&, const Staged&, const size_t* offset,
-                                            const float* x, const float* w, const float* bias,
-                                            float* y);
-                 // The same in phases (kernel/window/phases.h). Staging keeps what the borders are.
-                 void conv_phases_stage(const ConvShape&, const float* plane, float* staged);
-                 void conv_phases_depthwise(const ConvShape&, const PhasesPlane&);)
+SDX_DECLARE_ISAS(
+    void conv_planes_part(const ConvBlock&, const ConvPart&);
+    void conv_planes_stage(const ConvShape&, const Staged&, const float* plane, float* out);
+    void conv_planes_block(const ConvBlock&);
+    // One output plane of a convolution with one input channel per group; offset[tap]
+    // as Staged says.
+    void conv_planes_depthwise(const ConvShape&, const Staged&, const size_t* offset,
+                               const float* x, const float* w, const float* bias, float* y);
+    // The same in phases (kernel/window/phases.h). Staging keeps what the borders are.
+    void conv_phases_stage(const ConvShape&, const PhaseRows*, const float* plane, float* staged);
+    void conv_phases_depthwise(const ConvShape&, const PhasesPlane&);)
 
 }  // namespace sdx
