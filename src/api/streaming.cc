@@ -29,10 +29,9 @@ Result<std::shared_ptr<const model::Model>> opened(const model::Model& model,
   return fail("SDX-S0071", "the model has no input \"{}\"", name);
 }
 
-stream::Settings settings_of(const CompileOptions& options, const Pool& pool) {
+stream::Settings settings_of(const CompileOptions& options) {
   stream::Settings settings;
   settings.plan.isa = options.isa;
-  settings.plan.threads = pool.threads();
   settings.plan.fuse = options.optimize;
   settings.plan.reference = options.reference;
   settings.rewrites.optimize = options.optimize;
@@ -59,9 +58,8 @@ Result<std::shared_ptr<const stream::Source>> stream_source(
   if (options.set.contains(symbol))
     return fail("SDX-S0072", "the streamed axis \"{}\" has no size to be set", symbol);
   SDX_ASSIGN(const typed::Graph graph, type(std::move(model), options));
-  auto pool = std::make_shared<Pool>(options.threads);
-  const stream::Settings settings = settings_of(options, *pool);
-  return stream::Source::make(graph, symbol, settings, std::move(pool));
+  return stream::Source::make(graph, symbol, settings_of(options),
+                              std::make_shared<Pool>(options.threads));
 }
 
 }  // namespace sdx
