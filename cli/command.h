@@ -25,12 +25,13 @@ struct LimitFlags {
   Result<std::shared_ptr<const model::Model>> read(const std::string& path) const;
 };
 
-// --threads, --isa, --optimize, --numerics, --arena-limit, --plans, --pack-cache, --limit.
+// --threads, --isa, --optimize, --numerics, --accept, --arena-limit, --plans, --pack-cache,
+// --limit.
 struct EngineFlags {
   int threads = 0;
   size_t arena_limit = 0, plans = 8;
   std::optional<uint64_t> order;  // set by commands that have --order
-  std::string isa = "native", optimize = "on", numerics = "standard", pack_cache;
+  std::string isa = "native", optimize = "on", numerics = "standard", accept = "common", pack_cache;
   LimitFlags limits;
   void add_to(CommandLine app);
   Result<CompileOptions> options() const;

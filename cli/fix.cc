@@ -91,7 +91,7 @@ Result<int> fix(const Flags& flags) {
   const check::Report report = check::check(fixed.model, rules);
 
   // The same inputs for both, drawn for the original's names.
-  const auto before = std::make_shared<const model::Model>(check::with_sorted_nodes(*read));
+  const auto& before = read;
   const auto after = std::make_shared<const model::Model>(fixed.model);
   CompileOptions options;
   SDX_ASSIGN(options.set, flags.inputs.bindings(*before));

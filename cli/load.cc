@@ -36,10 +36,8 @@ Result<Loaded> load(const std::string& path, const EngineFlags& engine, const In
   if (!plan) return std::move(plan).error().in(path);
   loaded.plan = *std::move(plan);
   loaded.load_ms += now_ms() - start;
-  if (const auto& cache = loaded.compiled->settings().plan.cache) {
-    for (const std::string& note : cache->report().notes)
-      std::fprintf(stderr, "note: %s\n", note.c_str());
-  }
+  for (const std::string& note : loaded.compiled->notes())
+    std::fprintf(stderr, "note: %s\n", note.c_str());
   progress->finish();  // plans for other shapes come later, in the middle of other work
   return loaded;
 }

@@ -18,6 +18,11 @@ void EngineFlags::add_to(CommandLine app) {
   app.option("--optimize", optimize, "rewrites, which keep every bit").one_of({"on", "off"});
   app.option("--numerics", numerics, "strict: no rewrite that changes bits")
       .one_of({"standard", "strict"});
+  app.option(
+         "--accept", accept,
+         "common: a model that deviates from ONNX's rules runs if it has one meaning all the same")
+      .one_of({"strict", "common"})
+      .show_default();
   app.option("--arena-limit", arena_limit,
              "most bytes of working memory; 0: as much as the machine has");
   app.option("--plans", plans, "plans to keep for different shapes").positive().show_default();
@@ -32,6 +37,7 @@ Result<CompileOptions> EngineFlags::options() const {
   options.threads = threads;
   options.optimize = optimize == "on";
   options.strict = numerics == "strict";
+  options.accept = accept == "strict" ? check::Accept::strict : check::Accept::common;
   options.most_plans = plans;
   options.order = order;
   options.pack_cache = pack_cache;

@@ -76,10 +76,7 @@ class Session {
   bool profiling = false;
   int threads() const { return compiled_->pool().threads(); }
   size_t arena_bytes() const { return arena_bytes_; }
-  std::vector<std::string> notes() const {
-    const auto& cache = compiled_->settings().plan.cache;
-    return cache ? cache->report().notes : std::vector<std::string>{};
-  }
+  std::vector<std::string> notes() const { return compiled_->notes(); }
 
  private:
   static py::str interned(const std::string& name) {
@@ -204,6 +201,13 @@ CompileOptions options_from(const py::dict& given) {
   if (given.contains("threads")) options.threads = py::cast<int>(given["threads"]);
   if (given.contains("optimize")) options.optimize = py::cast<bool>(given["optimize"]);
   if (given.contains("strict")) options.strict = py::cast<bool>(given["strict"]);
+  if (given.contains("accept")) {
+    const auto word = py::cast<std::string>(given["accept"]);
+    if (word != "strict" && word != "common") {
+      throw Failure{fail("SDX-P0040", "accept is \"{}\"; expected \"strict\" or \"common\"", word)};
+    }
+    options.accept = word == "strict" ? check::Accept::strict : check::Accept::common;
+  }
   if (given.contains("pack_cache")) options.pack_cache = py::cast<std::string>(given["pack_cache"]);
   if (given.contains("set")) {
     for (const auto& [name, size] : py::cast<std::map<std::string, int64_t>>(given["set"])) {

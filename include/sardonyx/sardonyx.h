@@ -222,11 +222,17 @@ struct Port {
 
 enum class Isa { native, portable, avx2, avx512 };
 
+// Models that deviate from ONNX's rules: common, those with one meaning all the same are taken by
+// it, and the session's notes() say so (nodes out of order, a graph without a name, a dimension of
+// -1 ...; docs/rules.md); strict, none.
+enum class Accept { common, strict };
+
 struct Options {
   int threads = 0;        // 0: the CPUs this process may use
   Isa isa = Isa::native;  // changes speed, never a bit
   bool optimize = true;   // changes speed, never a bit
   bool strict = false;    // no rewrite of the published list of those that change bits
+  Accept accept = Accept::common;
   std::map<std::string, int64_t> set = {};  // sizes for named dimensions
   size_t plans = 8;                         // kept at a time, for different shapes of the inputs
   size_t arena_bytes = 0;  // the most working memory that a run may take; 0: the machine's memory
@@ -299,7 +305,8 @@ class Session {
 
   // Another session on the same compiled model and weights, with its own memory.
   Session another() const;
-  // What did not go as asked and is no error: a file of packed weights that was damaged, say.
+  // What did not go as asked and is no error: deviations of the model that were accepted, a file of
+  // packed weights that was damaged.
   std::vector<std::string> notes() const;
   // Bytes of working memory, known once a run's shapes are.
   size_t arena_bytes() const;

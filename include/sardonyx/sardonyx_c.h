@@ -209,6 +209,8 @@ typedef struct sardonyx_options {
   size_t arena_bytes;     /* the most working memory of a run; 0: the machine's memory */
   const char* pack_cache; /* a folder in which packed weights are kept from one load to the next, or
                              "beside": the model's own; NULL: none */
+  int32_t accept_strict;  /* 1: no model that deviates from ONNX's rules; 0: those with one meaning
+                             all the same, and sardonyx_session_note says so */
 } sardonyx_options;
 
 /* Sessions: a compiled model. Any number of threads may run one at a time or all at once; each run

@@ -35,6 +35,23 @@ sardonyx::Model model() {
   return sardonyx::Model::parse(std::as_bytes(std::span(bytes)));
 }
 
+TEST(Api, a_model_with_one_meaning_runs_with_a_note_unless_accept_is_strict) {
+  const auto unsorted = sardonyx::Model::from_text(R"(<ir_version: 8, opset_import: ["" : 17]>
+main (float[3] x) => (float[3] y) {
+  y = Relu (s)
+  s = Add (x, x)
+})");
+  sardonyx::Session session = unsorted.compile({.threads = 1});
+  const auto outputs = session.run({{"x", Tensor({3}, {1.0F, -2.0F, 3.0F})}});
+  EXPECT_EQ(outputs["y"].values<float>()[2], 6.0F);
+  ASSERT_EQ(session.notes().size(), 1U);
+  EXPECT_TRUE(session.notes()[0].starts_with("accepted with 1 deviation: "));
+  const auto strict = unsorted.try_compile({.accept = sardonyx::Accept::strict});
+  ASSERT_FALSE(strict);
+  EXPECT_EQ(strict.error().code(), "SDX-K0210");
+  EXPECT_EQ(unsorted.check().size(), 1U);
+}
+
 TEST(Api, runs_by_name_and_gives_results_by_name_and_position) {
   sardonyx::Session session = model().compile({.threads = 1});
   const auto outputs = session.run({{"x", Tensor({2, 3}, {1.0F, 2.0F, 3.0F, 0.0F, 0.0F, 0.0F})}});

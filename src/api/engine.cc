@@ -35,9 +35,11 @@ size_t physical_memory() {
   return pages > 0 && size > 0 ? size_t(pages) * size_t(size) : SIZE_MAX;
 }
 
-Result<check::Checked> road::check(std::shared_ptr<const model::Model> model) {
+Result<check::Checked> road::check(std::shared_ptr<const model::Model> model,
+                                   const CompileOptions& options) {
   const std::string path = model->path;
-  Result<check::Checked> checked = check::checked(std::move(model), {.open_types = true});
+  Result<check::Checked> checked =
+      check::checked(std::move(model), {.open_types = true, .accept = options.accept});
   if (!checked) return in_file(std::move(checked).error(), path);
   return checked;
 }
@@ -65,7 +67,8 @@ Result<rewrite::Rewritten> road::rewrite(const typed::Graph& graph, const Compil
 
 Result<std::shared_ptr<const plan::Compiled>> road::plan(rewrite::Rewritten rewritten,
                                                          const std::string& file,
-                                                         const CompileOptions& options) {
+                                                         const CompileOptions& options,
+                                                         std::vector<std::string> notes) {
   auto pool = std::make_shared<Pool>(options.threads);
   plan::Settings settings;
   settings.plan.isa = options.isa;
@@ -76,6 +79,7 @@ Result<std::shared_ptr<const plan::Compiled>> road::plan(rewrite::Rewritten rewr
   settings.plan.progress = options.progress;
   settings.most_plans = std::max<size_t>(options.most_plans, 1);
   settings.most_arena_bytes = options.most_arena_bytes;
+  settings.notes = std::move(notes);
   // With initializers as inputs there is less to pack; that form leaves the file as it is.
   if (!options.pack_cache.empty() && !options.reference && options.overridden.empty()) {
     SDX_ASSIGN(settings.plan.cache, pack_cache(file, options));

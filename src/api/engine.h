@@ -17,13 +17,14 @@ namespace sdx {
 size_t physical_memory();
 
 struct CompileOptions {
-  int threads = 0;                      // 0: the CPUs this process may use
-  Isa isa = native_isa();               // no bit depends on it
-  bool optimize = true;                 // rewrites; they keep every bit
-  bool strict = false;                  // --numerics strict: no rewrite that changes bits
-  bool reference = false;               // run every operator's reference body
-  Bindings set;                         // sizes for symbolic dimensions
-  std::vector<std::string> assertions;  // of the symbols: "N<=512", "H%32==0"
+  int threads = 0;                               // 0: the CPUs this process may use
+  Isa isa = native_isa();                        // no bit depends on it
+  bool optimize = true;                          // rewrites; they keep every bit
+  bool strict = false;                           // --numerics strict: no rewrite that changes bits
+  check::Accept accept = check::Accept::common;  // what deviates from ONNX's rules and is clear
+  bool reference = false;                        // run every operator's reference body
+  Bindings set;                                  // sizes for symbolic dimensions
+  std::vector<std::string> assertions;           // of the symbols: "N<=512", "H%32==0"
   // Inputs that have an initializer of their name and shall be given at each run all the same.
   std::set<std::string> overridden;
   std::optional<uint64_t> order;  // steps in an order drawn with this seed; no bit depends on it

@@ -13,18 +13,18 @@ Result<std::vector<Value>> answer(const std::string& file, std::span<const Value
 Result<std::shared_ptr<const plan::Compiled>> compile(std::shared_ptr<const model::Model> model,
                                                       const CompileOptions& options) {
   const std::string file = model->path;
-  SDX_ASSIGN(const check::Checked checked, road::check(std::move(model)));
+  SDX_ASSIGN(const check::Checked checked, road::check(std::move(model), options));
   SDX_ASSIGN(infer::Inferred inferred, road::infer(checked, options));
   const typed::Graph typed = road::type(std::move(inferred));
   SDX_ASSIGN(rewrite::Rewritten rewritten, road::rewrite(typed, options));
-  return road::plan(std::move(rewritten), file, options);
+  return road::plan(std::move(rewritten), file, options, checked.notes());
 }
 
 // Shorter drives, for those who stop at a stage or start behind one.
 
 Result<infer::Inferred> inferred(std::shared_ptr<const model::Model> model,
                                  const CompileOptions& options, bool thorough) {
-  SDX_ASSIGN(const check::Checked checked, road::check(std::move(model)));
+  SDX_ASSIGN(const check::Checked checked, road::check(std::move(model), options));
   return road::infer(checked, options, thorough);
 }
 

@@ -260,10 +260,7 @@ Session::~Session() = default;
 const std::vector<Port>& Session::inputs() const { return state_->main.inputs; }
 const std::vector<Port>& Session::outputs() const { return state_->main.outputs; }
 size_t Session::arena_bytes() const { return state_->main.session.arena_bytes(); }
-std::vector<std::string> Session::notes() const {
-  const auto& cache = state_->main.compiled->settings().plan.cache;
-  return cache ? cache->report().notes : std::vector<std::string>{};
-}
+std::vector<std::string> Session::notes() const { return state_->main.compiled->notes(); }
 int Session::threads() const { return state_->main.compiled->pool().threads(); }
 
 Session Session::another() const {
@@ -353,7 +350,9 @@ std::string Model::text() const { return sdx::model::print_text(*state_->model);
 std::vector<Error> Model::check() const {
   const DefaultFloating floating;
   const std::optional<Error> found = guarded("checking the model", [&]() -> std::optional<Error> {
-    const auto graph = sdx::type(state_->model);
+    sdx::CompileOptions options;
+    options.accept = sdx::check::Accept::strict;
+    const auto graph = sdx::type(state_->model, options);
     if (!graph) return Bridge::error(graph.error());
     return std::nullopt;
   });
@@ -392,6 +391,8 @@ sdx::Result<sdx::CompileOptions> Bridge::options(const Options& options) {
   engine.threads = options.threads;
   engine.optimize = options.optimize;
   engine.strict = options.strict;
+  engine.accept =
+      options.accept == Accept::strict ? sdx::check::Accept::strict : sdx::check::Accept::common;
   engine.set = {options.set.begin(), options.set.end()};
   engine.most_plans = options.plans;
   engine.pack_cache = options.pack_cache;

@@ -130,14 +130,64 @@ Report check(const model::Model& model, const Options& options) {
   return report;
 }
 
+namespace {
+
+std::vector<Diagnostic> errors_of(const Report& report) {
+  std::vector<Diagnostic> errors;
+  for (const Diagnostic& d : report.diagnostics) {
+    if (d.severity == Severity::error) errors.push_back(d);
+  }
+  return errors;
+}
+
+// Takes what the mended model no longer has from `errors`, and gives it.
+std::vector<Diagnostic> taken_out(std::vector<Diagnostic>& errors, const Report& mended) {
+  std::vector<Diagnostic> deviations;
+  for (Diagnostic& d : errors) {
+    if (accept::reading_of(d) != nullptr && mended.find(d.code) == nullptr) {
+      deviations.push_back(std::move(d));
+    }
+  }
+  errors = errors_of(mended);
+  return deviations;
+}
+
+}  // namespace
+
+std::vector<std::string> Checked::notes() const {
+  if (deviations_.empty()) return {};
+  return {accept::note(deviations_)};
+}
+
 Result<Checked> checked(std::shared_ptr<const model::Model> model, const Options& options) {
   if (!model->graph) return fail("SDX-G0008", "the model has no graph");
-  SDX_TRY(all_supported(*model));  // before the rules, which name only the first that is missing
-  const Report report = check(*model, options);
-  for (const Diagnostic& d : report.diagnostics) {
-    if (d.severity == Severity::error) return Error{d.code, d.message, {d.place}, d.help};
+  std::vector<Diagnostic> errors = errors_of(check(*model, options)), deviations;
+  if (!errors.empty() && options.accept == Accept::common && options.profile == Profile::onnx) {
+    auto mended = std::make_shared<model::Model>(*model);
+    accept::Journal journal;
+    accept::mend(*mended, {.diagnostics = errors}, journal);
+    if (!journal.empty()) {
+      deviations = taken_out(errors, check(*mended, options));
+      model = std::move(mended);
+    }
   }
-  return Checked(std::move(model));
+  if (Status supported = all_supported(*model); !supported) {
+    // It names every operator that is missing, which the rules' errors would say again.
+    std::erase_if(errors, [](const Diagnostic& d) {
+      return d.code == rule::operator_unknown.code || d.code == rule::operator_too_new.code;
+    });
+    Error error = std::move(supported).error();
+    if (errors.empty() && deviations.empty()) return error;
+    Diagnostic first;
+    first.code = error.code;
+    first.message = error.what;
+    errors.insert(errors.begin(), first);
+    const Error rest = accept::all_at_once(errors, deviations);
+    error.where.insert(error.where.end(), rest.where.begin() + 1, rest.where.end());
+    return error;
+  }
+  if (!errors.empty()) return accept::all_at_once(errors, deviations);
+  return Checked(std::move(model), std::move(deviations));
 }
 
 }  // namespace sdx::check

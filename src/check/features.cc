@@ -1,4 +1,6 @@
 // What needs a later version of the intermediate representation, and the encoding of names.
+#include "check/features.h"
+
 #include "check/checker.h"
 #include "check/text.h"
 
@@ -122,6 +124,16 @@ class Walk {
 };
 
 }  // namespace
+
+int64_t least_ir_version(const model::Model& model) {
+  Walk walk;
+  walk.message(model, "model");
+  int64_t least = 1;
+  for (const Found* feature : walk.found) {
+    if (feature->rule == &rule::newer_feature) least = std::max(least, feature->since);
+  }
+  return least;
+}
 
 void Checker::features() {
   Walk walk;

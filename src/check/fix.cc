@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "check/accept/mends.h"
+#include "check/check.h"
 #include "check/inline.h"
 #include "check/report.h"
 #include "check/scope.h"
@@ -39,11 +41,6 @@ class Fixer {
     for (Node& node : g.node) give_defaults(node);
   }
 
-  void sort_all(Graph& g) {
-    for (Node& node : g.node) each_subgraph(node, [&](Graph& inner) { sort_all(inner); });
-    sort(g);
-  }
-
   void names() {
     if (!model_.graph) return;
     reserve(*model_.graph);
@@ -73,42 +70,10 @@ class Fixer {
                                                                : op->at(static_cast<int>(version));
   }
 
-  // A stable order: each time the first node in the file whose inputs are all there.
   void sort(Graph& g) {
-    std::map<std::string_view, size_t> producer;
-    for (size_t i = 0; i < g.node.size(); ++i) {
-      for (const std::string& output : g.node[i].output) {
-        if (!output.empty()) producer.emplace(output, i);
-      }
+    if (accept::sort_nodes(g.node)) {
+      note("the nodes of graph {} stand in topological order", quoted(g.name));
     }
-    std::vector<size_t> missing(g.node.size(), 0);
-    std::vector<std::vector<size_t>> readers(g.node.size());
-    for (size_t i = 0; i < g.node.size(); ++i) {
-      for (const std::string_view name : names_used(g.node[i])) {
-        const auto at = producer.find(name);
-        if (at == producer.end()) continue;
-        ++missing[i];
-        readers[at->second].push_back(i);
-      }
-    }
-    std::set<size_t> ready;
-    for (size_t i = 0; i < g.node.size(); ++i) {
-      if (missing[i] == 0) ready.insert(i);
-    }
-    std::vector<size_t> order;
-    while (!ready.empty()) {
-      const size_t next = *ready.begin();
-      ready.erase(ready.begin());
-      order.push_back(next);
-      for (const size_t reader : readers[next]) {
-        if (--missing[reader] == 0) ready.insert(reader);
-      }
-    }
-    if (order.size() != g.node.size() || std::is_sorted(order.begin(), order.end())) return;
-    std::vector<Node> nodes;
-    for (const size_t i : order) nodes.push_back(std::move(g.node[i]));
-    g.node = std::move(nodes);
-    note("the nodes of graph {} stand in topological order", quoted(g.name));
   }
 
   static std::set<std::string> used_names(const Graph& g) {
@@ -378,16 +343,12 @@ class Fixer {
 
 }  // namespace
 
-model::Model with_sorted_nodes(model::Model model) {
-  std::vector<std::string> ignored;
-  Fixer fixer(model, ignored);
-  if (model.graph) fixer.sort_all(*model.graph);
-  return model;
-}
-
 Result<Fixed> fix(const model::Model& model, const FixOptions& options) {
-  SDX_ASSIGN(Inlined plain, inline_functions(model, {.most_nodes = options.most_nodes}));
   Fixed fixed;
+  const Report found = check(model, {.open_types = true});
+  model::Model mended = model;
+  accept::mend(mended, found, fixed.journal);
+  SDX_ASSIGN(Inlined plain, inline_functions(mended, {.most_nodes = options.most_nodes}));
   fixed.model = std::move(plain.model);
   if (plain.calls > 0)
     fixed.journal.push_back(fmt::format("{} calls of functions are inlined", plain.calls));

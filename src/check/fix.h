@@ -18,13 +18,11 @@ struct FixOptions {
   size_t most_nodes = size_t{4} << 20;  // after inlining: nested functions can grow exponentially
 };
 
-// Functions are inlined, nodes sorted, dead nodes and initializers removed, outputs that nobody
-// reads left out where they are optional, inputs kept apart from outputs by Identity, attributes
-// given their defaults, and names made C identifiers, each once. Inputs and outputs keep their
-// order; their names change only if they are no identifiers.
+// What deviates from a rule and has one meaning all the same (check/accept) is written by that
+// meaning. Functions are inlined, nodes sorted, dead nodes and initializers removed, outputs that
+// nobody reads left out where they are optional, inputs kept apart from outputs by Identity,
+// attributes given their defaults, and names made C identifiers, each once. Inputs and outputs keep
+// their order; their names change only if they are no identifiers.
 Result<Fixed> fix(const model::Model& model, const FixOptions& options = {});
-
-// The model with the nodes of every graph in topological order; as it is where there is a cycle.
-model::Model with_sorted_nodes(model::Model model);
 
 }  // namespace sdx::check

@@ -142,7 +142,8 @@ void Checker::declared_facts(const std::vector<model::ValueInfo>& infos, std::st
       const bool made = definition.kind == Definition::Kind::node;
       report(rule::value_info_conflict, scope.place->in(kind, info.name),
              "{} is declared as {} here and as {} as {}", quoted(info.name), type_text(fact),
-             type_text(definition.fact), made ? "an output" : scope.producer(definition));
+             type_text(definition.fact), made ? "an output" : scope.producer(definition))
+          .value = info.name;
     }
   }
 }
@@ -155,7 +156,8 @@ void Checker::value_infos(const std::vector<model::ValueInfo>& infos, const Scop
     if (info.name.empty()) continue;
     if (!seen.insert(info.name).second) {
       report(rule::value_info_repeated, *scope.place, "{} stands twice among the value_info",
-             quoted(info.name));
+             quoted(info.name))
+          .value = info.name;
     } else if (scope.own(info.name) == nullptr) {
       unknown.push_back(info.name);
     }

@@ -13,6 +13,7 @@ struct Diagnostic {
   std::string sonnx;  // under the SONNX profiles: the rule there that says the same
   Severity severity = Severity::error;
   std::string message;              // what was found and what was expected
+  std::string value;                // the name of the value it is about, where it is about one
   std::string place;                // "graph "main", node 7 "residual" (Add, ai.onnx 14)"
   std::vector<std::string> inputs;  // the node's inputs: formal name, value, type, producer
   std::vector<std::string> notes;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "check/accept/accept.h"
+
 namespace sdx::check {
 namespace {
 
@@ -180,6 +182,17 @@ What typing finds after these rules pass (shapes that do not fit, value_info tha
 codes that start with SDX-T or SDX-G.
 )";
 
+constexpr std::string_view kAccepted = R"(
+## Accepted to run
+
+`check` judges by the rules above. Loading a model to run it takes what breaks one of these rules and has exactly one
+meaning all the same, and says so once (`accepted with 3 deviations: ...`); with `--accept strict`, and under a profile,
+it does not. `fix` writes a model that keeps the rules. What is not here, or is still wrong when it is read so, is an error.
+
+| code | how the model is then read |
+|---|---|
+)";
+
 }  // namespace
 
 std::string_view name_of(Severity severity) {
@@ -214,6 +227,10 @@ std::string rules_page() {
     }
     page += fmt::format("| {} | {} | {} | {} | {} | {} |\n", rule->code, name_of(rule->severity),
                         rule->text, rationale(*rule), rule->origin, rule->sonnx);
+  }
+  page += kAccepted;
+  for (const accept::Reading& reading : accept::readings()) {
+    page += fmt::format("| {} | {} |\n", reading.rule->code, reading.meaning);
   }
   return page;
 }

@@ -177,6 +177,15 @@ Result<std::shared_ptr<const Planned>> Compiled::keep(const Bindings& bindings,
   return newest;
 }
 
+std::vector<std::string> Compiled::notes() const {
+  std::vector<std::string> notes = settings_.notes;
+  if (settings_.plan.cache) {
+    const auto of_cache = settings_.plan.cache->report().notes;
+    notes.insert(notes.end(), of_cache.begin(), of_cache.end());
+  }
+  return notes;
+}
+
 size_t Compiled::plans() const {
   const std::lock_guard lock(mutex_);
   return plans_.size();

@@ -17,6 +17,7 @@ struct Settings {
   Options plan;
   size_t most_plans = 8;  // kept at a time; the one that was not used for longest goes first
   size_t most_arena_bytes = SIZE_MAX;
+  std::vector<std::string> notes = {};  // what was said of the model before it was planned
 };
 
 class Compiled;
@@ -60,6 +61,8 @@ class Compiled {
   Result<std::shared_ptr<const Planned>> planned_under(const Bindings& bindings) const;
   Result<std::shared_ptr<const Plan>> plan_under(const Bindings& bindings) const;
 
+  // What did not go as asked and is no error.
+  std::vector<std::string> notes() const;
   // How many plans are kept, and how many have been made so far.
   size_t plans() const;
   size_t plans_made() const;

@@ -79,6 +79,7 @@ class SessionOptions:
     log_verbosity_level: int
     logid: str
     numerics: str
+    accept: str
     isa: str
     pack_cache: Union[str, "os.PathLike[str]"]
     def add_session_config_entry(self, key: str, value: str) -> None: ...

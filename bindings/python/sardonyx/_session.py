@@ -41,8 +41,10 @@ class ExecutionOrder(enum.IntEnum):
 class SessionOptions:
     """How a model is compiled. Options that onnxruntime has and that mean nothing here are kept and have no effect.
 
-    Sardonyx's own: `numerics` ("standard" or "strict"), `isa` ("native", "portable", "avx2", "avx512") and `pack_cache`
-    (a folder in which packed weights are kept from one load to the next, or "beside": the model's own).
+    Sardonyx's own: `numerics` ("standard" or "strict"), `isa` ("native", "portable", "avx2", "avx512"), `pack_cache`
+    (a folder in which packed weights are kept from one load to the next, or "beside": the model's own) and `accept`
+    ("common": a model that deviates from ONNX's rules and has one meaning all the same runs, and the session's notes say
+    so; "strict": it is refused).
     """
 
     def __init__(self):
@@ -62,6 +64,7 @@ class SessionOptions:
         self.log_verbosity_level = 0
         self.logid = ""
         self.numerics = "standard"
+        self.accept = "common"
         self.isa = "native"
         self.pack_cache = ""
         self._entries = {}
@@ -98,6 +101,7 @@ class SessionOptions:
             "threads": max(int(self.intra_op_num_threads), 0),
             "optimize": self.graph_optimization_level != GraphOptimizationLevel.ORT_DISABLE_ALL,
             "strict": self.numerics == "strict",
+            "accept": self.accept,
             "isa": self.isa,
             "pack_cache": os.fspath(self.pack_cache),
             "set": self._sizes,
@@ -513,7 +517,7 @@ class InferenceSession:
 
     @property
     def notes(self):
-        """What did not go as asked and is no error: a file of packed weights that was damaged, say."""
+        """What did not go as asked and is no error: deviations of the model that were accepted, say."""
         self._open()
         return self._native.notes
 

@@ -128,6 +128,23 @@ class Sessions(unittest.TestCase):
         with self.assertRaises(ort.Error):
             session.run(None, {"x": np.zeros((3, 3), np.float32)})
 
+    def test_a_model_that_deviates_runs_with_a_note(self):
+        with open(SOFTMAX, "rb") as file:
+            content = file.read()
+        self.assertEqual(content[0], 8)
+        unversioned = content[2:]  # without ir_version
+        session = ort.InferenceSession(unversioned)
+        self.assertIn("SDX-K0101", session.notes[0])
+        options = ort.SessionOptions()
+        options.accept = "strict"
+        with self.assertRaises(ort.Error) as caught:
+            ort.InferenceSession(unversioned, options)
+        self.assertEqual(caught.exception.code, "SDX-K0101")
+        options.accept = "whatever"
+        with self.assertRaises(ort.Error) as caught:
+            ort.InferenceSession(unversioned, options)
+        self.assertEqual(caught.exception.code, "SDX-P0040")
+
     def test_threads_share_a_session(self):
         results = []
         def work():

@@ -47,6 +47,29 @@ class CInterface : public testing::Test {
   sardonyx_value* input_ = nullptr;
 };
 
+// The same model without its ir_version, the first field of the file.
+TEST_F(CInterface, takes_a_model_that_deviates_unless_told_not_to) {
+  std::ifstream file(kData + "softmax.onnx", std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  ASSERT_EQ(bytes[0], 0x08);
+  bytes.erase(0, 2);
+  sardonyx_model* model = nullptr;
+  OK(sardonyx_model_parse(bytes.data(), bytes.size(), nullptr, &model));
+  sardonyx_options options{};
+  options.size = sizeof options;
+  options.threads = 1;
+  sardonyx_session* session = nullptr;
+  OK(sardonyx_session_new(model, &options, &session));
+  const char* note = nullptr;
+  OK(sardonyx_session_note(session, 0, &note));
+  ASSERT_NE(note, nullptr);
+  EXPECT_NE(std::string(note).find("SDX-K0101"), std::string::npos) << note;
+  sardonyx_session_release(session);
+  options.accept_strict = 1;
+  EXPECT_EQ(code(sardonyx_session_new(model, &options, &session)), "SDX-K0101");
+  sardonyx_model_release(model);
+}
+
 TEST_F(CInterface, gives_values_of_its_own) {
   sardonyx_value* output = nullptr;
   OK(sardonyx_session_run(session_, nullptr, &input_, 1, nullptr, &output, 1));

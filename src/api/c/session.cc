@@ -166,6 +166,7 @@ sardonyx::Options sardonyx_c::options_from(const sardonyx_options* options) {
   made.isa = static_cast<sardonyx::Isa>(asked.isa);
   made.optimize = asked.no_optimize == 0;
   made.strict = asked.strict != 0;
+  made.accept = asked.accept_strict != 0 ? sardonyx::Accept::strict : sardonyx::Accept::common;
   made.arena_bytes = asked.arena_bytes;
   if (asked.pack_cache != nullptr) made.pack_cache = asked.pack_cache;
   if (asked.plans > 0) made.plans = asked.plans;
