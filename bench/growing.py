@@ -1,0 +1,238 @@
+#!/usr/bin/python3
+"""Decoding with a past that grows by one each token, in both engines, token by token.
+
+    bench/growing.py --models DIR [--only NAME,NAME] [--steps 64] [--threads 2] [--build build] [--peer build/peer]
+
+DIR holds the shared models with their weights (bench/cases.py fills them in) and, if it is to be measured, the merged
+speech decoder as moonshine_tiny_decoder_q.onnx. The shared decoders have a past of 64; here the length is left open
+(open_length). Each engine decodes greedily from the same start. Printed per model: the time of a token, that of the
+first run of a length over that of a repeat of it (at the same length, right behind), the total of both engines, and
+whether all ids are the same. The two engines take turns of a whole decoding.
+"""
+
+import argparse
+import ctypes
+import json
+import pathlib
+import statistics
+import subprocess
+import time
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+import cases
+import engines
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAST = 64  # what the shared decoders were exported with
+SHARED = ("llama_160m_decode", "llama_160m_decode_q4", "gpt2_decode")
+SPEECH = "moonshine_tiny_decoder_q"
+
+
+def open_length(source, target):
+    """The model with its past's length left open: the sizes that the exporter wrote down are taken out again."""
+    model = onnx.load(str(source), load_external_data=False)
+    graph = model.graph
+    for info in list(graph.input) + list(graph.output):
+        for dim in info.type.tensor_type.shape.dim:
+            if dim.dim_value == PAST and info.name.startswith("past"):
+                dim.dim_param = "past"  # heads may be 64 wide too
+        dims = info.type.tensor_type.shape.dim
+        if info.name.startswith("past"):
+            dims[2].dim_param, dims[3].dim_value = "past", PAST
+        elif len(dims) and any(dim.dim_value == PAST + 1 for dim in dims):
+            for dim in dims:
+                if dim.dim_value == PAST + 1:
+                    dim.dim_param = "total"
+    del graph.value_info[:]
+    values = {init.name: init for init in graph.initializer}
+    made = {}
+
+    def shape(ints):
+        name = "shape_" + "_".join(str(i).replace("-", "m") for i in ints)
+        if name not in made:
+            made[name] = numpy_helper.from_array(np.array(ints, np.int64), name)
+        return name
+    nodes = []
+    masks = {}
+    for node in graph.node:
+        if node.op_type == "GatherND" and values.get(node.input[1]) is not None and PAST + 1 in values[node.input[1]].dims:
+            masks[node.output[0]] = node.input[0]  # picks every element of the mask
+            continue
+        if node.op_type == "And" and (node.input[0] in masks or node.input[1] in masks):
+            mask = masks.get(node.input[0]) or masks.get(node.input[1])
+            nodes.append(helper.make_node("Reshape", [mask, shape([1, 1, 1, -1])], list(node.output)))
+            continue
+        if node.op_type in ("Reshape", "Expand") and node.input[1] in values:
+            ints = [int(i) for i in numpy_helper.to_array(values[node.input[1]])]
+            if PAST + 1 in ints:
+                if node.op_type == "Expand":
+                    ints = [1 if i == PAST + 1 else i for i in ints]
+                else:
+                    ints = [12 if i == -1 else -1 if i == PAST + 1 else i for i in ints]  # both have 12 heads
+                node.input[1] = shape(ints)
+        nodes.append(node)
+    del graph.node[:]
+    graph.node.extend(nodes)
+    graph.initializer.extend(made.values())
+    onnx.save(model, str(target))
+
+
+def states_of(model):
+    """Pairs of (output, input) that go from one step to the next, and the output with the logits."""
+    names_in = [info.name for info in model.graph.input if info.name.startswith("past")]
+    names_out = [info.name for info in model.graph.output]
+    if "logits" in names_out:  # the merged decoder
+        return [(name.replace("past_key_values", "present"), name) for name in names_in], "logits"
+    return list(zip(names_out[1:], names_in)), names_out[0]
+
+
+def first_inputs(model, length):
+    """The inputs of the first step: a past of `length` drawn once, and the encoder's output for a speech decoder."""
+    rng = np.random.default_rng(3)
+    feeds = {}
+    for info in model.graph.input:
+        dims = [dim.dim_value or length for dim in info.type.tensor_type.shape.dim]
+        if info.name.startswith("past"):
+            feeds[info.name] = rng.uniform(-1, 1, dims).astype(np.float32)
+        elif info.name == "encoder_hidden_states":
+            feeds[info.name] = rng.uniform(-1, 1, (1, 40, dims[2])).astype(np.float32)
+        elif info.name == "use_cache_branch":
+            feeds[info.name] = np.array([True])
+    if SPEECH in model.producer_name:
+        pass
+    return feeds
+
+
+class Ours:
+    """Sardonyx through its C interface; values stay in its memory."""
+
+    def __init__(self, build, path, threads):
+        self.engine = engines.Sardonyx(build, threads)
+        lib = self.lib = self.engine.library
+        lib.sardonyx_model_load.restype = ctypes.c_void_p
+        lib.sardonyx_tensor_shape.restype = ctypes.c_void_p
+        self.model, self.session = ctypes.c_void_p(), ctypes.c_void_p()
+        self.engine.check(lib.sardonyx_model_load(str(path).encode(), ctypes.byref(self.model)))
+        self.engine.check(lib.sardonyx_session_new(self.model, ctypes.byref(self.engine.options), ctypes.byref(self.session)))
+
+    def tensor(self, array):
+        array = np.ascontiguousarray(array)
+        dims = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
+        value = ctypes.c_void_p()
+        kind = {np.dtype(bool): 9, np.dtype(np.float32): 1, np.dtype(np.int64): 7}[array.dtype]
+        self.engine.check(self.lib.sardonyx_tensor_over(kind, dims, ctypes.c_size_t(array.ndim),
+                                                        ctypes.c_void_p(array.ctypes.data), ctypes.c_size_t(array.nbytes),
+                                                        None, None, ctypes.byref(value)))
+        return value, array
+
+    def run(self, values, outputs):
+        names = (ctypes.c_char_p * len(values))(*[name.encode() for name in values])
+        given = (ctypes.c_void_p * len(values))(*[value for value, _ in values.values()])
+        wanted = (ctypes.c_char_p * len(outputs))(*[name.encode() for name in outputs])
+        results = (ctypes.c_void_p * len(outputs))()
+        start = time.perf_counter()
+        self.engine.check(self.lib.sardonyx_session_run(self.session, names, given, ctypes.c_size_t(len(values)), wanted,
+                                                        results, ctypes.c_size_t(len(outputs))))
+        spent = time.perf_counter() - start
+        return spent, [ctypes.c_void_p(result) for result in results]
+
+    def numbers(self, value, dtype):
+        data, size = ctypes.c_void_p(), ctypes.c_size_t()
+        self.engine.check(self.lib.sardonyx_tensor_data(value, ctypes.byref(data), ctypes.byref(size)))
+        return np.frombuffer(ctypes.string_at(data, size.value), dtype)
+
+    def decode(self, model, feeds, steps):
+        """Times of first runs and of repeats, and the ids."""
+        states, logits = states_of(model)
+        kept = {name: self.tensor(array) for name, array in feeds.items()}
+        length = next(iter(array.shape[2] for name, array in feeds.items() if name.startswith("past")))
+        first, again, ids, token = [], [], [], 1
+        names = {info.name for info in model.graph.input}
+        for step in range(steps):
+            values = dict(kept)
+            values["input_ids"] = self.tensor(np.array([[token]], np.int64))
+            if "position_ids" in names:
+                values["position_ids"] = self.tensor(np.array([[length]], np.int64))
+            if "mask" in names:
+                values["mask"] = self.tensor(np.ones((1, length + 1), np.int64))
+            outputs = [logits] + [output for output, _ in states]
+            spent, results = self.run(values, outputs)
+            first.append(spent)
+            for value in results:
+                self.lib.sardonyx_value_release(value)
+            spent, results = self.run(values, outputs)
+            again.append(spent)
+            token = int(np.argmax(self.numbers(results[0], np.float32)))
+            ids.append(token)
+            self.lib.sardonyx_value_release(results[0])
+            for (output, name), value in zip(states, results[1:]):
+                if name in kept and "encoder" not in name:
+                    self.lib.sardonyx_value_release(kept[name][0])
+                    kept[name] = (value, None)
+                else:
+                    self.lib.sardonyx_value_release(value)
+            length += 1
+        return first, again, ids
+
+
+def theirs(peer, path, model, feeds, steps, threads, folder):
+    states, logits = states_of(model)
+    spec = {"model": str(path), "steps": steps, "threads": threads, "states": states, "logits": logits,
+            "names": [info.name for info in model.graph.input], "feeds": []}
+    for name, array in feeds.items():
+        file = folder / f"{name}.raw"
+        file.write_bytes(np.ascontiguousarray(array).tobytes())
+        spec["feeds"].append({"name": name, "type": str(array.dtype), "dims": list(array.shape), "file": str(file)})
+    done = subprocess.run(["node", str(pathlib.Path(__file__).with_name("growing.mjs")), "--peer", str(peer)],
+                          input=json.dumps(spec), capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(done.stderr)
+    answer = json.loads(done.stdout)
+    return answer["times"], answer["ids"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=pathlib.Path, required=True)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--steps", type=int, default=64)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    parser.add_argument("--peer", type=pathlib.Path, default=ROOT / "build/peer")
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build/growing")
+    flags = parser.parse_args()
+    cases.install_peer(flags.peer)
+    flags.out.mkdir(parents=True, exist_ok=True)
+    only = set(filter(None, flags.only.split(",")))
+    print(f"{'model':<28}{'token ms':>10}{'first/repeat':>14}{'total ms':>10}{'theirs ms':>11}{'ratio':>7}  ids")
+    for name in SHARED + (SPEECH,):
+        source = flags.models / f"{name}.onnx"
+        if (only and name not in only) or not source.exists():
+            continue
+        path = source
+        if name in SHARED:
+            path = flags.models / f"{name}_open.onnx"  # beside the weights
+            open_length(source, path)
+        model = onnx.load(str(path), load_external_data=False)
+        feeds = first_inputs(model, 8)
+        ours = Ours(flags.build, path, flags.threads)
+        best_ours = best_theirs = None
+        for _ in range(flags.rounds):
+            first, again, ids = ours.decode(model, feeds, flags.steps)
+            times, their_ids = theirs(flags.peer, path, model, feeds, flags.steps, flags.threads, flags.out)
+            if best_ours is None or sum(first) < sum(best_ours[0]):
+                best_ours = (first, again)
+            best_theirs = times if best_theirs is None or sum(times) < sum(best_theirs) else best_theirs
+        first, again = best_ours
+        ratio = statistics.median(a / b for a, b in zip(first[1:], again[1:]))
+        same = "equal" if ids == their_ids else f"{sum(a == b for a, b in zip(ids, their_ids))} of {len(ids)} equal"
+        print(f"{name:<28}{1e3 * statistics.median(first):>10.2f}{ratio:>14.2f}{1e3 * sum(first):>10.1f}"
+              f"{1e3 * sum(best_theirs):>11.1f}{sum(best_theirs) / sum(first):>7.2f}  {same}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
