@@ -36,9 +36,6 @@ def open_length(source, target):
     model = onnx.load(str(source), load_external_data=False)
     graph = model.graph
     for info in list(graph.input) + list(graph.output):
-        for dim in info.type.tensor_type.shape.dim:
-            if dim.dim_value == PAST and info.name.startswith("past"):
-                dim.dim_param = "past"  # heads may be 64 wide too
         dims = info.type.tensor_type.shape.dim
         if info.name.startswith("past"):
             dims[2].dim_param, dims[3].dim_value = "past", PAST
@@ -93,16 +90,17 @@ def first_inputs(model, length):
     """The inputs of the first step: a past of `length` drawn once, and the encoder's output for a speech decoder."""
     rng = np.random.default_rng(3)
     feeds = {}
+
+    def size(dim):
+        if dim.dim_value:
+            return dim.dim_value
+        return 1 if "batch" in dim.dim_param else 40 if "encoder_sequence" in dim.dim_param else length
     for info in model.graph.input:
-        dims = [dim.dim_value or length for dim in info.type.tensor_type.shape.dim]
-        if info.name.startswith("past"):
+        dims = [size(dim) for dim in info.type.tensor_type.shape.dim]
+        if info.name.startswith("past") or info.name == "encoder_hidden_states":
             feeds[info.name] = rng.uniform(-1, 1, dims).astype(np.float32)
-        elif info.name == "encoder_hidden_states":
-            feeds[info.name] = rng.uniform(-1, 1, (1, 40, dims[2])).astype(np.float32)
         elif info.name == "use_cache_branch":
             feeds[info.name] = np.array([True])
-    if SPEECH in model.producer_name:
-        pass
     return feeds
 
 

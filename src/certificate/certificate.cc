@@ -8,6 +8,7 @@
 #include "certificate/json.h"
 #include "certificate/views.h"
 #include "ops/control/bodies_of.h"
+#include "plan/lasting.h"
 
 namespace sdx::certificate {
 namespace {
@@ -348,9 +349,12 @@ class TreeWriter {
                 const plan::Planned& planned) {
     out_.open('[', "bodies");
     for (const auto& [attribute, body] : ops::bodies_of(node.use, node.resolved.get())) {
-      const auto* typed_body = dynamic_cast<const typed::GraphBody*>(body);
+      const auto* lasting = dynamic_cast<const plan::LastingBody*>(body);
+      const auto* typed_body =
+          lasting != nullptr ? &lasting->shared() : dynamic_cast<const typed::GraphBody*>(body);
       if (typed_body == nullptr) continue;  // a branch that does not fit these sizes
-      SDX_ASSIGN(const auto compiled, planned.bodies.get(*typed_body, outer));
+      const plan::BodyPlans& plans = lasting != nullptr ? outer.lasting_bodies() : planned.bodies;
+      SDX_ASSIGN(const auto compiled, plans.get(*typed_body, outer));
       out_.line().open('{').string("attribute", attribute);
       if (has_fixed_sizes(compiled->graph())) {
         SDX_ASSIGN(const auto inner, compiled->planned_under({}));

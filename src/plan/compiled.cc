@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fact/assume.h"
+#include "plan/grow/grow.h"
 
 namespace sdx::plan {
 namespace {
@@ -71,6 +72,16 @@ Result<std::shared_ptr<const Compiled>> BodyPlans::get(const typed::GraphBody& b
   return compiled;
 }
 
+Compiled::Compiled(rewrite::Rewritten rewritten, const Settings& settings,
+                   std::shared_ptr<Pool> pool, std::shared_ptr<Packs> packs)
+    : rewritten_(std::move(rewritten)),
+      settings_(settings),
+      pool_(std::move(pool)),
+      packs_(std::move(packs)),
+      lasting_(std::make_unique<Lasting>()) {}
+
+Compiled::~Compiled() = default;
+
 Result<std::shared_ptr<const Compiled>> Compiled::make(rewrite::Rewritten rewritten,
                                                        const Settings& settings,
                                                        std::shared_ptr<Pool> pool,
@@ -99,11 +110,15 @@ Status Compiled::prepare() {
   });
   typed::Graph ready;
   if (branches) {
-    SDX_ASSIGN(ready, specialize(rewritten_, {}));
+    Trace trace;
+    SDX_ASSIGN(ready, specialize(rewritten_, {}, trace, *lasting_));
   } else {
     ready = rewritten_.take_graph();
   }
-  SDX_ASSIGN(only_, keep({}, std::move(ready)));
+  SDX_ASSIGN(Plan made, choose_steps(std::move(ready), settings_.plan, *pool_, packs_.get()));
+  place_wires(made, lay_out(made));
+  forget_packed(made);
+  SDX_ASSIGN(only_, keep({}, std::move(made)));
   rewritten_.take_graph();
   return ok();
 }
@@ -155,13 +170,32 @@ Result<std::shared_ptr<const Planned>> Compiled::planned_under(const Bindings& b
       return plans_.front().second;
     }
   }
-  SDX_ASSIGN(typed::Graph graph, specialize(rewritten_, bindings));
-  return keep(bindings, std::move(graph));
+  if (base_) {
+    std::vector<Fact> inputs;
+    const typed::Graph& graph = rewritten_.graph();
+    for (size_t i = 0; i < graph.inputs().size(); ++i)
+      inputs.push_back(bound_input(graph.fact(graph.inputs()[i]), i, bindings));
+    SDX_ASSIGN(std::optional<Plan> plan,
+               grown(*base_, inputs, bindings, *pool_, settings_.most_arena_bytes));
+    if (plan) return keep(bindings, *std::move(plan));
+  }
+  SDX_ASSIGN(Plan made, plan_anew(bindings));
+  return keep(bindings, std::move(made));
 }
 
-Result<std::shared_ptr<const Planned>> Compiled::keep(const Bindings& bindings,
-                                                      typed::Graph graph) const {
-  SDX_ASSIGN(Plan made, make_plan(std::move(graph), settings_.plan, *pool_, packs_.get()));
+Result<Plan> Compiled::plan_anew(const Bindings& bindings) const {
+  ++made_anew_;
+  Trace trace;
+  SDX_ASSIGN(typed::Graph graph, specialize(rewritten_, bindings, trace, *lasting_));
+  SDX_ASSIGN(Plan made, choose_steps(std::move(graph), settings_.plan, *pool_, packs_.get()));
+  Layout layout = lay_out(made);
+  if (trace.whole) base_ = std::make_unique<Base>(std::move(trace), made, layout);
+  place_wires(made, layout);
+  forget_packed(made);
+  return made;
+}
+
+Result<std::shared_ptr<const Planned>> Compiled::keep(const Bindings& bindings, Plan made) const {
   if (made.arena_bytes > settings_.most_arena_bytes) {
     return fail("SDX-R0020", "the arena would take {} bytes, the limit is {}", made.arena_bytes,
                 settings_.most_arena_bytes);
@@ -194,6 +228,11 @@ size_t Compiled::plans() const {
 size_t Compiled::plans_made() const {
   const std::lock_guard lock(mutex_);
   return plans_made_;
+}
+
+size_t Compiled::plans_made_anew() const {
+  const std::lock_guard lock(mutex_);
+  return made_anew_;
 }
 
 }  // namespace sdx::plan

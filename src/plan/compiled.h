@@ -21,6 +21,8 @@ struct Settings {
 };
 
 class Compiled;
+struct Base;    // plan/grow/grow.h
+class Lasting;  // plan/lasting.h
 
 // The subgraphs of one plan, compiled when they first run.
 class BodyPlans {
@@ -43,6 +45,7 @@ struct Planned {
 
 class Compiled {
  public:
+  ~Compiled();
   // Plans at once if no input's shape is open; weights that were packed are then not kept unpacked.
   // `packs` is shared with the graph around this one.
   static Result<std::shared_ptr<const Compiled>> make(rewrite::Rewritten rewritten,
@@ -52,6 +55,8 @@ class Compiled {
 
   const typed::Graph& graph() const { return only_ ? only_->plan.graph : rewritten_.graph(); }
   Pool& pool() const { return *pool_; }
+  // Subgraphs that all plans share (LastingBody).
+  const BodyPlans& lasting_bodies() const { return lasting_bodies_; }
   const Settings& settings() const { return settings_; }
 
   // The plan for inputs of these shapes. Errors name the input, what it is and what was expected.
@@ -66,29 +71,32 @@ class Compiled {
   // How many plans are kept, and how many have been made so far.
   size_t plans() const;
   size_t plans_made() const;
+  // Those among them that were not made from another one.
+  size_t plans_made_anew() const;
   // Packed weights that plans share.
   size_t packs() const { return packs_ ? packs_->size() : 0; }
 
  private:
   friend class BodyPlans;
   Compiled(rewrite::Rewritten rewritten, const Settings& settings, std::shared_ptr<Pool> pool,
-           std::shared_ptr<Packs> packs)
-      : rewritten_(std::move(rewritten)),
-        settings_(settings),
-        pool_(std::move(pool)),
-        packs_(std::move(packs)) {}
+           std::shared_ptr<Packs> packs);
 
   Status prepare();
-  Result<std::shared_ptr<const Planned>> keep(const Bindings& bindings, typed::Graph graph) const;
+  // Plans the rewritten graph under the bindings, as the base of others if there will be some.
+  Result<Plan> plan_anew(const Bindings& bindings) const;
+  Result<std::shared_ptr<const Planned>> keep(const Bindings& bindings, Plan made) const;
 
   rewrite::Rewritten rewritten_;  // without its graph if there is but one plan
   std::shared_ptr<const Planned> only_;
   Settings settings_;
   std::shared_ptr<Pool> pool_;
   std::shared_ptr<Packs> packs_;  // none: there will be one plan
+  BodyPlans lasting_bodies_;
   mutable std::mutex mutex_;
+  std::unique_ptr<Lasting> lasting_;
+  mutable std::unique_ptr<Base> base_;  // what other plans are made from
   mutable std::list<std::pair<Bindings, std::shared_ptr<const Planned>>> plans_;  // newest first
-  mutable size_t plans_made_ = 0;
+  mutable size_t plans_made_ = 0, made_anew_ = 0;
 };
 
 }  // namespace sdx::plan

@@ -107,10 +107,17 @@ struct Root {
   std::vector<Outlet> wires = {};
 };
 
+// Room for a few more sizes, so that one layout serves many; less of it where much would be wasted.
+size_t with_room(size_t bytes) {
+  constexpr size_t kLarge = 1 << 20;
+  return bytes + (bytes < kLarge ? bytes / 2 : bytes / 8);
+}
+
 class Placer {
  public:
   // `joins`: what a step joins may be computed in its place inside of the result.
-  Placer(Plan& plan, bool joins) : plan_(plan), graph_(plan.graph), joins_(joins) {
+  Placer(const Plan& plan, const std::vector<bool>& growing, bool joins)
+      : plan_(plan), graph_(plan.graph), growing_(growing), joins_(joins) {
     find_readers();
     wires_.resize(graph_.size());
     for (uint32_t id = 0; id < graph_.size(); ++id)
@@ -129,26 +136,32 @@ class Placer {
   size_t arena_bytes() const { return arena_bytes_; }
   bool joined_any() const { return joined_any_; }
 
-  // Writes it all down in the plan, from which the views' steps go.
-  void finish() {
-    plan_.arena_bytes = arena_bytes_;
-    plan_.live_bytes = most_live_bytes(blocks_);
-    std::vector<Step> kept;
-    for (size_t s = 0; s < plan_.steps.size(); ++s) {
-      if (is_view_[s]) continue;
-      plan_.steps[s].scratch_offset = blocks_[scratch_[s]].offset;
-      kept.push_back(std::move(plan_.steps[s]));
+  Layout layout() const {
+    Layout made;
+    made.arena_bytes = arena_bytes_;
+    made.live_bytes = most_live_bytes(blocks_);
+    made.views = is_view_;
+    made.wires = wires_;
+    made.copied = copied_;
+    for (size_t r = 0; r < roots_.size(); ++r) {
+      const bool arena = roots_[r].kind == Place::Kind::arena;
+      const Block block = arena ? blocks_[block_of_[r]] : Block{};
+      made.roots.push_back({roots_[r].kind, roots_[r].index, block.bytes, block.offset});
     }
-    plan_.steps = std::move(kept);
-    write_places();
+    for (size_t s = 0; s < plan_.steps.size(); ++s) {
+      if (is_view_[s]) {
+        made.scratch.emplace_back();
+      } else {
+        made.scratch.push_back({blocks_[scratch_[s]].bytes, blocks_[scratch_[s]].offset});
+      }
+    }
+    return made;
   }
 
  private:
-  struct Wire {
-    size_t root = SIZE_MAX;
-    size_t offset = 0;
-  };
+  using Wire = Layout::Wire;
 
+  bool grows(uint32_t node) const { return node < growing_.size() && growing_[node]; }
   Wire& wire(Outlet outlet) { return wires_[outlet.node][outlet.slot]; }
 
   // For each wire the last step that reads it.
@@ -187,7 +200,7 @@ class Placer {
 
   // Gives the step's outputs their memory. True if the step is a view and need not run.
   bool place_step(size_t s) {
-    Step& step = plan_.steps[s];
+    const Step& step = plan_.steps[s];
     const typed::Node& node = graph_.node(step.node);
     if (step.late) {
       for (uint32_t slot = 0; slot < node.outputs.size(); ++slot)
@@ -208,7 +221,9 @@ class Placer {
       if (slot == 0 && node.op().inplace && take_over_input(s, node)) continue;
       own(out, {Place::Kind::arena, 0, bytes_of(graph_.fact(out)), s, std::max(s, last_read(out))});
     }
-    if (joins_ && node.op().joins != nullptr) join_inputs(node, {step.node, 0});
+    // Parts that grow would push the others along.
+    if (joins_ && node.op().joins != nullptr && !grows(step.node))
+      join_inputs(node, {step.node, 0});
     return false;
   }
 
@@ -313,40 +328,26 @@ class Placer {
     for (size_t r = 0; r < roots_.size(); ++r) {
       if (roots_[r].kind != Place::Kind::arena) continue;
       block_of_[r] = blocks_.size();
-      blocks_.push_back(
-          {aligned_bytes(roots_[r].bytes), roots_[r].first, std::min(roots_[r].last, end)});
+      const auto& wires = roots_[r].wires;
+      const bool room = std::any_of(wires.begin(), wires.end(),
+                                    [&](const Outlet outlet) { return grows(outlet.node); });
+      const size_t bytes = room ? with_room(roots_[r].bytes) : roots_[r].bytes;
+      blocks_.push_back({aligned_bytes(bytes), roots_[r].first, std::min(roots_[r].last, end)});
     }
     scratch_.resize(plan_.steps.size(), SIZE_MAX);
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       if (is_view_[s]) continue;
       scratch_[s] = blocks_.size();
-      blocks_.push_back({aligned_bytes(plan_.steps[s].scratch_bytes), s, s});
+      const size_t bytes = plan_.steps[s].scratch_bytes;
+      const bool room = grows(plan_.steps[s].node);
+      blocks_.push_back({aligned_bytes(room ? with_room(bytes) : bytes), s, s});
     }
     arena_bytes_ = assign_offsets(blocks_);
   }
 
-  void write_places() {
-    plan_.places.resize(graph_.size());
-    for (uint32_t id = 0; id < graph_.size(); ++id) {
-      for (uint32_t slot = 0; slot < wires_[id].size(); ++slot) {
-        Place place;
-        if (const Wire& w = wires_[id][slot]; w.root != SIZE_MAX) {
-          const Root& root = roots_[w.root];
-          place = {root.kind, root.index, w.offset};
-          if (root.kind == Place::Kind::arena) place.offset += blocks_[block_of_[w.root]].offset;
-        }
-        plan_.places[id].push_back(place);
-      }
-    }
-    plan_.copied_outputs.resize(graph_.outputs().size());
-    for (const size_t i : copied_) {
-      const Outlet outlet = graph_.outputs()[i].outlet;
-      plan_.copied_outputs[i] = plan_.places[outlet.node][outlet.slot];
-    }
-  }
-
-  Plan& plan_;
+  const Plan& plan_;
   const Graph& graph_;
+  const std::vector<bool>& growing_;  // by node
   const bool joins_;
   bool joined_any_ = false;
   std::vector<bool> is_view_;  // by step
@@ -363,13 +364,134 @@ class Placer {
 }  // namespace
 
 // A result that is there from its first part on may need more memory than its parts did.
-void place_wires(Plan& plan) {
-  Placer joined(plan, true);
+Layout lay_out(const Plan& plan, const std::vector<bool>& growing) {
+  const Placer joined(plan, growing, true);
   if (joined.joined_any()) {
-    Placer apart(plan, false);
-    if (joined.arena_bytes() > apart.arena_bytes()) return apart.finish();
+    const Placer apart(plan, growing, false);
+    if (joined.arena_bytes() > apart.arena_bytes()) return apart.layout();
   }
-  joined.finish();
+  return joined.layout();
+}
+
+namespace {
+
+// What the layout took for granted of one step, asked again at other sizes.
+class Fitting {
+ public:
+  Fitting(const Layout& layout, const Plan& plan) : layout_(layout), plan_(plan) {}
+
+  bool step(size_t s) const {
+    const Step& step = plan_.steps[s];
+    if (layout_.views[s]) return view(step);
+    if (step.scratch_bytes > layout_.scratch[s].capacity) return false;
+    const uint32_t result = plan_.result_of(step);
+    const typed::Node& node = plan_.graph.node(result);
+    for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) {
+      if (node.outputs[slot].present() && !holds({result, slot})) return false;
+    }
+    return step.late || step.epilogue != nullptr || (in_place(step) && joined(step));
+  }
+
+ private:
+  const Layout::Wire& wire(Outlet outlet) const { return layout_.wires[outlet.node][outlet.slot]; }
+
+  bool holds(Outlet outlet) const {
+    const Layout::Wire& at = wire(outlet);
+    const Layout::Root& root = layout_.roots[at.root];
+    const size_t end = at.offset + bytes_of(plan_.graph.fact(outlet));
+    if (root.kind == Place::Kind::arena) return end <= root.capacity;
+    if (root.kind != Place::Kind::output) return true;
+    return end <= bytes_of(plan_.graph.fact(plan_.graph.outputs()[root.index].outlet));
+  }
+
+  bool view(const Step& step) const {
+    const typed::Node& node = plan_.graph.node(step.node);
+    const Facts in = plan_.graph.facts(node.inputs);
+    const Call call{in, node.outputs, plan_.options.isa, plan_.options.threads};
+    for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) {
+      if (!node.outputs[slot].present()) continue;
+      const auto offset = node.op().alias(node.resolved.get(), call, slot);
+      if (!offset || wire(node.inputs[0]).offset + *offset != wire({step.node, slot}).offset ||
+          !holds({step.node, slot})) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Output 0 in the memory of an input: element by element.
+  bool in_place(const Step& step) const {
+    const typed::Node& node = plan_.graph.node(step.node);
+    if (!node.op().inplace) return true;
+    const Outlet out{step.node, 0};
+    for (const Outlet input : node.inputs) {
+      if (!input.present() || wire(input).root != wire(out).root) continue;
+      const Fact &from = plan_.graph.fact(input), &to = plan_.graph.fact(out);
+      if (from.type != to.type || from.dims() != to.dims()) return false;
+    }
+    return true;
+  }
+
+  // Inputs that were computed inside of the result.
+  bool joined(const Step& step) const {
+    const typed::Node& node = plan_.graph.node(step.node);
+    if (node.op().joins == nullptr) return true;
+    const Layout::Wire& into = wire({step.node, 0});
+    const Facts in = plan_.graph.facts(node.inputs);
+    const Call call{in, node.outputs, plan_.options.isa, plan_.options.threads};
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].present() || wire(node.inputs[i]).root != into.root) continue;
+      const auto at = node.op().joins(node.resolved.get(), call, i);
+      if (!at || into.offset + *at != wire(node.inputs[i]).offset) return false;
+    }
+    return true;
+  }
+
+  const Layout& layout_;
+  const Plan& plan_;
+};
+
+}  // namespace
+
+bool fits(const Layout& layout, const Plan& plan, const std::vector<bool>& changed) {
+  const Fitting fitting(layout, plan);
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    const bool asked = changed[step.node] || (step.epilogue && changed[step.epilogue->node]);
+    if (asked && !fitting.step(s)) return false;
+  }
+  return true;
+}
+
+void place_wires(Plan& plan, const Layout& layout) {
+  plan.arena_bytes = layout.arena_bytes;
+  plan.live_bytes = layout.live_bytes;
+  std::vector<Step> kept;
+  kept.reserve(plan.steps.size());
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    if (layout.views[s]) continue;
+    plan.steps[s].scratch_offset = layout.scratch[s].offset;
+    kept.push_back(std::move(plan.steps[s]));
+  }
+  plan.steps = std::move(kept);
+  plan.places.resize(plan.graph.size());
+  for (uint32_t id = 0; id < plan.graph.size(); ++id) {
+    plan.places[id].reserve(layout.wires[id].size());
+    for (const Layout::Wire& wire : layout.wires[id]) {
+      Place place;
+      if (wire.root != SIZE_MAX) {
+        const Layout::Root& root = layout.roots[wire.root];
+        place = {root.kind, root.index, wire.offset};
+        if (root.kind == Place::Kind::arena) place.offset += root.offset;
+      }
+      plan.places[id].push_back(place);
+    }
+  }
+  plan.copied_outputs.resize(plan.graph.outputs().size());
+  for (const size_t i : layout.copied) {
+    const Outlet outlet = plan.graph.outputs()[i].outlet;
+    plan.copied_outputs[i] = plan.places[outlet.node][outlet.slot];
+  }
 }
 
 }  // namespace sdx::plan

@@ -62,8 +62,9 @@ Plan planned(const char* text) {
   auto graph = typed::parse(text);
   EXPECT_TRUE(graph.ok());
   Pool pool(1);
-  auto plan = make_plan(*std::move(graph), {}, pool);
+  auto plan = choose_steps(*std::move(graph), {}, pool, nullptr);
   EXPECT_TRUE(plan.ok());
+  place_wires(*plan, lay_out(*plan));
   return *std::move(plan);
 }
 

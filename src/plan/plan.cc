@@ -6,7 +6,6 @@
 
 #include "base/pages.h"
 #include "base/slab.h"
-#include "plan/memory.h"
 
 namespace sdx::plan {
 namespace {
@@ -144,6 +143,28 @@ std::vector<uint32_t> random_order(const typed::Graph& graph, uint64_t seed) {
   return order;
 }
 
+// The program of node `reader` as the product of the step runs it; none if its kernel cannot.
+std::shared_ptr<const StepEpilogue> epilogue_of(const Plan& plan, const Step& step,
+                                                uint32_t reader) {
+  const typed::Graph& graph = plan.graph;
+  const typed::Node &node = graph.node(reader), &producer = graph.node(step.node);
+  const Facts product_in = graph.facts(producer.inputs);
+  const Facts& out = producer.outputs;
+  const Call call{product_in, out, plan.options.isa, plan.options.threads};
+  const size_t rows = step.kernel->epilogue(producer.resolved.get(), call);
+  if (rows == 0 || out[0].dims() != node.outputs[0].dims()) return nullptr;
+  size_t product = 0;
+  std::vector<Dims> dims;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i].node == step.node) product = i;
+    dims.push_back(graph.fact(node.inputs[i]).dims());
+  }
+  auto epilogue = EpilogueProgram::make(*node.op().program(node.resolved.get()), product, dims,
+                                        out[0].dims(), rows);
+  if (!epilogue) return nullptr;
+  return std::make_shared<const StepEpilogue>(StepEpilogue{reader, *std::move(epilogue)});
+}
+
 // A product whose one reader is an element-wise program takes that program into its kernel, if the
 // program's other inputs are there by then.
 void fuse_programs(Plan& plan) {
@@ -162,29 +183,14 @@ void fuse_programs(Plan& plan) {
     const uint32_t reader = users[step.node][0][0];
     const typed::Node& node = graph.node(reader);
     if (node.op().program == nullptr || plan.steps[step_of[reader]].late) continue;
-    const Facts in = graph.facts(node.inputs);
-    const Facts product_in = graph.facts(graph.node(step.node).inputs);
-    size_t product = 0;
-    bool ready = true;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const typed::Outlet input = node.inputs[i];
-      if (input.node == step.node) {
-        product = i;
-      } else if (graph.node(input.node).kind == typed::Node::Kind::op) {
-        ready &= step_of[input.node] < s;
-      }
-    }
-    const Facts& out = graph.node(step.node).outputs;
-    const Call call{product_in, out, plan.options.isa, plan.options.threads};
-    const size_t rows = step.kernel->epilogue(graph.node(step.node).resolved.get(), call);
-    if (!ready || rows == 0 || out[0].dims() != node.outputs[0].dims()) continue;
-    std::vector<Dims> dims;
-    for (const Fact& fact : in) dims.push_back(fact.dims());
-    auto epilogue = EpilogueProgram::make(*node.op().program(node.resolved.get()), product, dims,
-                                          out[0].dims(), rows);
-    if (!epilogue) continue;
-    step.epilogue =
-        std::make_shared<const StepEpilogue>(StepEpilogue{reader, *std::move(epilogue)});
+    const bool ready =
+        std::all_of(node.inputs.begin(), node.inputs.end(), [&](const typed::Outlet input) {
+          return input.node == step.node || graph.node(input.node).kind != typed::Node::Kind::op ||
+                 step_of[input.node] < s;
+        });
+    if (!ready) continue;
+    step.epilogue = epilogue_of(plan, step, reader);
+    if (!step.epilogue) continue;
     gone[step_of[reader]] = true;
     step_of[reader] = s;  // its readers now wait for this step
   }
@@ -195,7 +201,8 @@ void fuse_programs(Plan& plan) {
   plan.steps = std::move(kept);
 }
 
-// Constants that every reader has packed are not kept a second time.
+}  // namespace
+
 void forget_packed(Plan& plan) {
   std::vector<bool> needed(plan.graph.size(), false);
   for (const typed::Output& output : plan.graph.outputs()) needed[output.outlet.node] = true;
@@ -220,9 +227,7 @@ void forget_packed(Plan& plan) {
   }
 }
 
-}  // namespace
-
-Result<Plan> make_plan(typed::Graph graph, const Options& options, Pool& pool, Packs* packs) {
+Result<Plan> choose_steps(typed::Graph graph, const Options& options, Pool& pool, Packs* packs) {
   Plan plan;
   plan.graph = std::move(graph);
   plan.options = options;
@@ -239,10 +244,33 @@ Result<Plan> make_plan(typed::Graph graph, const Options& options, Pool& pool, P
     if (options.progress) options.progress(s + 1, plan.steps.size());
   }
   if (options.fuse && !options.reference) fuse_programs(plan);
-  place_wires(plan);
-  forget_packed(plan);
   if (options.cache) options.cache->save();
   return plan;
+}
+
+bool choose_again(Plan& plan, const std::vector<bool>& changed, Pool& pool) {
+  for (Step& step : plan.steps) {
+    if (!changed[step.node] && !(step.epilogue && changed[step.epilogue->node])) continue;
+    Step now;
+    now.node = step.node;
+    choose_kernel(now, plan.graph, plan.options);
+    if (now.late != step.late) return false;
+    if (now.kernel != step.kernel) {
+      const auto packs = [](const Step& one) { return one.kernel && one.kernel->pack != nullptr; };
+      if (packs(now) || packs(step) || step.epilogue) return false;
+    } else if (now.kernel != nullptr && now.kernel->pack != nullptr && now.kernel->packs == 0) {
+      const typed::Node& node = plan.graph.node(step.node);
+      const Facts in = plan.graph.facts(node.inputs);
+      const Call call{in, node.outputs, plan.options.isa, plan.options.threads};
+      step.packed = now.kernel->pack(node.resolved.get(), call, pool);  // tables for these sizes
+    }
+    step.kernel = now.kernel;
+    step.scratch_bytes = now.scratch_bytes;
+    if (!step.epilogue) continue;
+    step.epilogue = epilogue_of(plan, step, step.epilogue->node);
+    if (!step.epilogue) return false;
+  }
+  return true;
 }
 
 static std::string text(const Place& place) {

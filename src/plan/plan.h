@@ -75,24 +75,15 @@ struct Plan {
   Options options;
 };
 
-// `graph` should have concrete shapes wherever they do not depend on data. Packed weights are
-// shared through `packs` if there are other plans of the same weights.
-Result<Plan> make_plan(typed::Graph graph, const Options& options, Pool& pool,
-                       Packs* packs = nullptr);
-
-// What stands for the rank of input i, and for its sizes, where the graph does not even know the
-// rank.
-std::string rank_symbol(size_t input);
-std::string size_symbol(size_t input, size_t axis);
-// What stands for the element type of input i where the graph leaves it open.
-std::string type_symbol(size_t input);
-// What stands for a size of an input that is an expression of sizes that no input has.
-std::string expression_symbol(const Dim& dim);
-
-// The graph with its inputs' symbols bound: every node made again on the concrete facts, shape
-// arithmetic folded away, and the nodes of the subgraph that is known to run in the place of the
-// node that holds it.
-Result<typed::Graph> specialize(const rewrite::Rewritten& rewritten, const Bindings& bindings);
+// A plan without places: steps with their kernels and packed weights, views among them. `graph`
+// should have concrete shapes wherever they do not depend on data. Packed weights are shared
+// through `packs` if there are other plans of the same weights.
+Result<Plan> choose_steps(typed::Graph graph, const Options& options, Pool& pool, Packs* packs);
+// Constants that every reader has packed are not kept a second time.
+void forget_packed(Plan& plan);
+// The steps of the changed nodes chosen again, for their new sizes. False: more would have to
+// change than kernels of the same weights.
+bool choose_again(Plan& plan, const std::vector<bool>& changed, Pool& pool);
 
 // "step 3: conv1 (Conv, kernel im2col) -> arena+4096 f32[1,64,112,112]" and so on.
 std::string to_text(const Plan& plan);

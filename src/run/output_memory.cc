@@ -1,6 +1,7 @@
 #include "run/output_memory.h"
 
 #include <algorithm>
+#include <bit>
 #include <mutex>
 #include <vector>
 
@@ -15,6 +16,12 @@ constexpr size_t kLeast = 256 << 10;
 // From here on pages are huge.
 constexpr size_t kHuge = 4 << 20;
 constexpr size_t kMostPieces = 64;
+
+// Eight sizes to a doubling, so that outputs that grow with each run find what the last one left.
+size_t rounded_up(size_t bytes) {
+  const size_t step = std::bit_floor(bytes) / 8;
+  return (bytes + step - 1) / step * step;
+}
 
 struct Piece {
   std::shared_ptr<void> memory;
@@ -56,6 +63,7 @@ void OutputMemory::start() {
 
 std::shared_ptr<void> OutputMemory::take(size_t bytes) {
   if (bytes < kLeast) return allocate_aligned(bytes);
+  bytes = rounded_up(bytes);
   struct Lease {
     std::weak_ptr<State> state;
     Piece piece;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "plan/lasting.h"
 #include "run/guard.h"
 #include "typed/eval.h"
 
@@ -192,12 +193,16 @@ Value Session::value_at(Outlet outlet, std::span<const Value> inputs,
 }
 
 Result<std::vector<Value>> Session::run_body(const Body& body, std::span<const Value> inputs) {
-  const auto* typed_body = dynamic_cast<const typed::GraphBody*>(&body);
+  const auto* lasting = dynamic_cast<const plan::LastingBody*>(&body);
+  const auto* typed_body =
+      lasting != nullptr ? &lasting->shared() : dynamic_cast<const typed::GraphBody*>(&body);
   if (typed_body == nullptr)
     return body.run(inputs, compiled_->pool(), compiled_->settings().plan.isa);
-  std::unique_ptr<Session>& session = bodies_[&body];
+  auto& bodies = lasting != nullptr ? lasting_bodies_ : bodies_;
+  const auto& plans = lasting != nullptr ? compiled_->lasting_bodies() : planned_->bodies;
+  std::unique_ptr<Session>& session = bodies[typed_body];
   if (session == nullptr) {
-    SDX_ASSIGN(auto compiled, planned_->bodies.get(*typed_body, *compiled_));
+    SDX_ASSIGN(auto compiled, plans.get(*typed_body, *compiled_));
     session = std::make_unique<Session>(std::move(compiled));
   }
   RunOptions options = *running_;

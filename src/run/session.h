@@ -75,7 +75,8 @@ class Session final : private BodyRunner {
   bool has_late_ = false;
   std::vector<bool> selected_;          // the outputs that `skipped_` is for; empty: all
   std::vector<bool> skipped_, unused_;  // steps and output buffers that they do not need
-  std::unordered_map<const Body*, std::unique_ptr<Session>> bodies_;
+  std::unordered_map<const Body*, std::unique_ptr<Session>> bodies_;          // of this plan
+  std::unordered_map<const Body*, std::unique_ptr<Session>> lasting_bodies_;  // of all plans
   const RunOptions* running_ = nullptr;
   const typed::Node* running_node_ = nullptr;
 };

@@ -1,6 +1,10 @@
 // GraphBody: a subgraph as a typed graph.
 #pragma once
 
+#include <map>
+#include <memory>
+#include <string>
+
 #include "typed/eval.h"
 #include "typed/graph.h"
 
@@ -24,5 +28,11 @@ class GraphBody final : public Body {
   Graph graph_;
   Facts inputs_, outputs_;
 };
+
+// The subgraphs of a node before they are typed, by attribute.
+using BodySources = std::map<std::string, std::shared_ptr<const BodySource>, std::less<>>;
+BodySources body_sources(const sdx::Node& use);
+// The same node with these in the place of its own.
+sdx::Node with_body_sources(sdx::Node use, const BodySources& sources);
 
 }  // namespace sdx::typed

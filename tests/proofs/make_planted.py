@@ -18,7 +18,8 @@ BUGS = [
      'total = std::max(total, block.offset);'),
     ('some_blocks_are_forgotten_once_placed', MEMORY, 'placed.push_back(i);', 'if (i % 5 != 0) placed.push_back(i);'),
     ('the_smaller_arena_is_announced_but_not_used', MEMORY, '      best = attempt;\n', ''),
-    ('blocks_get_half_their_size', MEMORY, '{aligned_bytes(roots_[r].bytes),', '{aligned_bytes(roots_[r].bytes / 2),'),
+    ('blocks_get_half_their_size', MEMORY, 'with_room(roots_[r].bytes) : roots_[r].bytes;',
+     'with_room(roots_[r].bytes) : roots_[r].bytes / 2;'),
     # Lifetimes.
     ('only_the_first_reader_counts', MEMORY, 'if (input.present()) last_read_[input.node][input.slot] = s;',
      'if (input.present() && last_read_[input.node][input.slot] == 0) last_read_[input.node][input.slot] = s;'),
@@ -53,7 +54,8 @@ BUGS = [
      'if ((root.kind == Place::Kind::arena && root.last != s) || root.kind == Place::Kind::late || from.offset != 0) continue;'),
     ('memory_is_taken_over_by_another_input', MEMORY, 'if (readers != same) continue;', ''),
     # Joins.
-    ('parts_are_joined_along_any_axis', MEMORY, 'at = node.op().joins(node.resolved.get(), call, i);', 'at = i * bytes;'),
+    ('parts_are_joined_along_any_axis', MEMORY, 'std::optional<size_t> at = node.op().joins(node.resolved.get(), call, i);',
+     'std::optional<size_t> at = i * bytes;'),
     ('all_parts_begin_at_the_start', MEMORY, 'wire(one).offset += *at;', 'wire(one).offset += 0;'),
     ('a_part_may_begin_inside_of_its_memory', MEMORY, ' || from.offset != 0 ||\n          root.bytes != bytes', ' ||\n          root.bytes < bytes'),
     ('a_joined_result_begins_with_its_last_part', MEMORY, 'roots_[into].first = std::min(roots_[into].first, root.first);', ''),
@@ -66,17 +68,17 @@ BUGS = [
     ('every_output_is_the_first', MEMORY, 'root.index = uint32_t(i);', 'root.index = 0;'),
     ('an_output_is_computed_into_an_input', MEMORY, 'if (root.kind == Place::Kind::arena && from.offset == 0',
      'if (root.kind != Place::Kind::late && from.offset == 0'),
-    ('outputs_are_copied_from_the_start', MEMORY, 'plan_.copied_outputs[i] = plan_.places[outlet.node][outlet.slot];',
-     'plan_.copied_outputs[i] = plan_.places[outlet.node][outlet.slot];\n      plan_.copied_outputs[i].offset = 0;'),
+    ('outputs_are_copied_from_the_start', MEMORY, 'plan.copied_outputs[i] = plan.places[outlet.node][outlet.slot];',
+     'plan.copied_outputs[i] = plan.places[outlet.node][outlet.slot];\n    plan.copied_outputs[i].offset = 0;'),
     # Scratch memory.
-    ('scratch_lives_at_the_next_step', MEMORY, '{aligned_bytes(plan_.steps[s].scratch_bytes), s, s}',
-     '{aligned_bytes(plan_.steps[s].scratch_bytes), s + 1, s + 1}'),
-    ('scratch_has_no_size', MEMORY, '{aligned_bytes(plan_.steps[s].scratch_bytes), s, s}', '{0, s, s}'),
-    ('scratch_is_always_at_the_start', MEMORY, 'plan_.steps[s].scratch_offset = blocks_[scratch_[s]].offset;',
-     'plan_.steps[s].scratch_offset = 0;'),
-    ('offsets_within_a_memory_are_lost', MEMORY, 'place.offset += blocks_', 'place.offset = blocks_'),
+    ('scratch_lives_at_the_next_step', MEMORY, '{aligned_bytes(room ? with_room(bytes) : bytes), s, s}',
+     '{aligned_bytes(room ? with_room(bytes) : bytes), s + 1, s + 1}'),
+    ('scratch_has_no_size', MEMORY, '{aligned_bytes(room ? with_room(bytes) : bytes), s, s}', '{0, s, s}'),
+    ('scratch_is_always_at_the_start', MEMORY, 'plan.steps[s].scratch_offset = layout.scratch[s].offset;',
+     'plan.steps[s].scratch_offset = 0;'),
+    ('offsets_within_a_memory_are_lost', MEMORY, 'place.offset += root.offset', 'place.offset = root.offset'),
     # Programs inside of products, and weights that were packed.
-    ('an_operand_may_come_after_the_product', PLAN, 'ready &= step_of[input.node] < s;', ''),
+    ('an_operand_may_come_after_the_product', PLAN, ' ||\n                 step_of[input.node] < s;', ' || true;'),
     ('a_product_that_is_an_output_is_fused', PLAN, ' || step.late ||\n        is_output[step.node])', ' || step.late)'),
     ('weights_that_are_still_read_are_given_back', PLAN, '!((packed >> i) & 1u)) needed', '!((packed >> i) & 1u) && inputs[i].node % 2 == 0) needed'),
 ]
@@ -103,9 +105,9 @@ def main():
             print(copy_of(texts[path].replace(old, new), number), file=file)
         print('namespace sdx::proofs {\nconst std::vector<Bug>& bugs() {\n  static const std::vector<Bug> kBugs = {', file=file)
         for number, (name, path, _, _) in enumerate(BUGS):
-            place = f'&plan::planted_{number}::place_wires' if path == MEMORY else 'nullptr'
-            make = f'&plan::planted_{number}::make_plan' if path == PLAN else 'nullptr'
-            print(f'      {{"{name}", {place}, {make}}},', file=file)
+            mine = [f'&plan::planted_{number}::{function}' if path == of else 'nullptr' for function, of in
+                    (('lay_out', MEMORY), ('place_wires', MEMORY), ('choose_steps', PLAN), ('forget_packed', PLAN))]
+            print(f'      {{"{name}", {", ".join(mine)}}},', file=file)
         print('  };\n  return kBugs;\n}\n}  // namespace sdx::proofs', file=file)
 
 

@@ -51,32 +51,49 @@ int print_plans(uint64_t first, uint64_t count) {
 using sdx::proofs::chosen;
 
 // The linker sends the planner's calls here (--wrap).
-extern "C" {
-void planted_place_wires(sdx::plan::Plan& plan) __asm__(
-    "__wrap__ZN3sdx4plan11place_wiresERNS0_4PlanE");
-void real_place_wires(sdx::plan::Plan& plan) __asm__(
-    "__real__ZN3sdx4plan11place_wiresERNS0_4PlanE");
+#define SDX_LAY_OUT "_ZN3sdx4plan7lay_outERKNS0_4PlanERKSt6vectorIbSaIbEE"
+#define SDX_PLACE_WIRES "_ZN3sdx4plan11place_wiresERNS0_4PlanERKNS0_6LayoutE"
+#define SDX_CHOOSE_STEPS \
+  "_ZN3sdx4plan12choose_stepsENS_5typed5GraphERKNS0_7OptionsERNS_4PoolEPNS0_5PacksE"
+#define SDX_FORGET_PACKED "_ZN3sdx4plan13forget_packedERNS0_4PlanE"
 
-void planted_place_wires(sdx::plan::Plan& plan) {
-  if (chosen() != nullptr && chosen()->place_wires != nullptr) return chosen()->place_wires(plan);
-  real_place_wires(plan);
-}
+namespace sdx::plan {
+
+Layout planted_lay_out(const Plan&, const std::vector<bool>&) __asm__("__wrap_" SDX_LAY_OUT);
+Layout real_lay_out(const Plan&, const std::vector<bool>&) __asm__("__real_" SDX_LAY_OUT);
+Layout planted_lay_out(const Plan& plan, const std::vector<bool>& growing) {
+  const auto* bug = chosen();
+  return bug != nullptr && bug->lay_out != nullptr ? bug->lay_out(plan, growing)
+                                                   : real_lay_out(plan, growing);
 }
 
-sdx::Result<sdx::plan::Plan>
-planted_make_plan(sdx::typed::Graph graph, const sdx::plan::Options& options, sdx::Pool& pool, sdx::plan::Packs* packs) __asm__(
-    "__wrap__ZN3sdx4plan9make_planENS_5typed5GraphERKNS0_7OptionsERNS_4PoolEPNS0_5PacksE");
-sdx::Result<sdx::plan::Plan>
-real_make_plan(sdx::typed::Graph graph, const sdx::plan::Options& options, sdx::Pool& pool, sdx::plan::Packs* packs) __asm__(
-    "__real__ZN3sdx4plan9make_planENS_5typed5GraphERKNS0_7OptionsERNS_4PoolEPNS0_5PacksE");
-
-sdx::Result<sdx::plan::Plan> planted_make_plan(sdx::typed::Graph graph,
-                                               const sdx::plan::Options& options, sdx::Pool& pool,
-                                               sdx::plan::Packs* packs) {
-  if (chosen() != nullptr && chosen()->make_plan != nullptr)
-    return chosen()->make_plan(std::move(graph), options, pool, packs);
-  return real_make_plan(std::move(graph), options, pool, packs);
+void planted_place_wires(Plan&, const Layout&) __asm__("__wrap_" SDX_PLACE_WIRES);
+void real_place_wires(Plan&, const Layout&) __asm__("__real_" SDX_PLACE_WIRES);
+void planted_place_wires(Plan& plan, const Layout& layout) {
+  const auto* bug = chosen();
+  (bug != nullptr && bug->place_wires != nullptr ? bug->place_wires : real_place_wires)(plan,
+                                                                                        layout);
 }
+
+Result<Plan> planted_choose_steps(typed::Graph, const Options&, Pool&,
+                                  Packs*) __asm__("__wrap_" SDX_CHOOSE_STEPS);
+Result<Plan> real_choose_steps(typed::Graph, const Options&, Pool&,
+                               Packs*) __asm__("__real_" SDX_CHOOSE_STEPS);
+Result<Plan> planted_choose_steps(typed::Graph graph, const Options& options, Pool& pool,
+                                  Packs* packs) {
+  const auto* bug = chosen();
+  return (bug != nullptr && bug->choose_steps != nullptr ? bug->choose_steps : real_choose_steps)(
+      std::move(graph), options, pool, packs);
+}
+
+void planted_forget_packed(Plan&) __asm__("__wrap_" SDX_FORGET_PACKED);
+void real_forget_packed(Plan&) __asm__("__real_" SDX_FORGET_PACKED);
+void planted_forget_packed(Plan& plan) {
+  const auto* bug = chosen();
+  (bug != nullptr && bug->forget_packed != nullptr ? bug->forget_packed : real_forget_packed)(plan);
+}
+
+}  // namespace sdx::plan
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "bugs") == 0) {

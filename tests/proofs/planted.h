@@ -12,8 +12,11 @@ namespace sdx::proofs {
 
 struct Bug {
   std::string_view name;
-  void (*place_wires)(plan::Plan&);  // one of the two is not null
-  Result<plan::Plan> (*make_plan)(typed::Graph, const plan::Options&, Pool&, plan::Packs*);
+  // Those of memory.cc or those of plan.cc, whichever has the mistake; the others are null.
+  plan::Layout (*lay_out)(const plan::Plan&, const std::vector<bool>&);
+  void (*place_wires)(plan::Plan&, const plan::Layout&);
+  Result<plan::Plan> (*choose_steps)(typed::Graph, const plan::Options&, Pool&, plan::Packs*);
+  void (*forget_packed)(plan::Plan&);
 };
 const std::vector<Bug>& bugs();
 

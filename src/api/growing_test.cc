@@ -1,0 +1,174 @@
+// One session through many sizes gives, at each, the bits of a model compiled for that size alone.
+#include <gtest/gtest.h>
+
+#include "api/engine.h"
+#include "model/text.h"
+
+namespace sdx {
+namespace {
+
+constexpr const char* kDecoder = R"(
+<ir_version: 10, opset_import: ["" : 21]>
+decoder (float[1,1,8] x, float[1,2,P,4] past) => (float[1,2,T,4] present, float[1,1,8] y) {
+  zero = Constant <value_float = 0.0> ()
+  last = Constant <value_float = 64.0> ()
+  one = Constant <value_float = 1.0> ()
+  line = Range (zero, last, one)
+  square = Constant <value_ints = [8, 8]> ()
+  waves = Sin (line)
+  w = Reshape (waves, square)
+  q = MatMul (x, w)
+  heads = Constant <value_ints = [1, 1, 2, 4]> ()
+  split = Reshape (q, heads)
+  head = Transpose <perm = [0, 2, 1, 3]> (split)
+  present = Concat <axis = 2> (past, head)
+  keys = Transpose <perm = [0, 1, 3, 2]> (present)
+  scores = MatMul (head, keys)
+  sizes = Shape (present)
+  two = Constant <value_int = 2> ()
+  length = Gather (sizes, two)
+  reach = Cast <to = 1> (length)
+  scaled = Div (scores, reach)
+  p = Softmax <axis = -1> (scaled)
+  mixed = MatMul (p, present)
+  back = Transpose <perm = [0, 2, 1, 3]> (mixed)
+  flat = Constant <value_ints = [1, 1, 8]> ()
+  joined = Reshape (back, flat)
+  out = MatMul (joined, w)
+  y = Add (out, x)
+}
+)";
+
+// Shape arithmetic, views, joins and outputs of all kinds.
+constexpr const char* kShapes = R"(
+<ir_version: 10, opset_import: ["" : 21]>
+shapes (float[N,6] x, float[M,6] z) => (float[A,6] joined, float[B] flat, float[C,3] left, int64[D] steps) {
+  a = Relu (x)
+  b = Neg (z)
+  sum = Concat <axis = 0> (a, b)
+  joined = Exp (sum)
+  all = Constant <value_ints = [-1]> ()
+  flat = Reshape (a, all)
+  left, right = Split <axis = 1, num_outputs = 2> (joined)
+  size = Shape <start = 0, end = 1> (joined)
+  scalar = Squeeze (size)
+  from = Constant <value_int = 0> ()
+  by = Constant <value_int = 2> ()
+  steps = Range (from, scalar, by)
+}
+)";
+
+// Which branch runs follows from the size; what it captures grows.
+constexpr const char* kBranch = R"(
+<ir_version: 10, opset_import: ["" : 21]>
+branch (float[N,4] x) => (float[K,4] y) {
+  size = Shape <start = 0, end = 1> (x)
+  five = Constant <value_ints = [5]> ()
+  many = Less (five, size)
+  y = If <then_branch = large () => (float[K,4] t) { t = Add (x, x) },
+          else_branch = small () => (float[K,4] e) { e = Mul (x, x) }> (many)
+}
+)";
+
+// The condition is an input: both branches stay, and bind their sizes when they run.
+constexpr const char* kMerged = R"(
+<ir_version: 10, opset_import: ["" : 21]>
+merged (bool[1] cached, float[1,N,4] past, float[1,1,4] x) => (float[1,T,4] present) {
+  present = If <then_branch = longer () => (float[1,T,4] t) { t = Concat <axis = 1> (past, x) },
+                else_branch = fresh () => (float[1,T,4] e) {
+                  twice = Add (past, past)
+                  e = Concat <axis = 1> (twice, x)
+                }> (cached)
+}
+)";
+
+Tensor noise(const Dims& dims, uint32_t seed) {
+  Tensor tensor = Tensor::make(DType::f32, dims);
+  for (size_t i = 0; i < tensor.count(); ++i) {
+    seed = seed * 1664525 + 1013904223;
+    tensor.data<float>()[i] = float(seed >> 8) / float(1 << 24) - 0.5F;
+  }
+  return tensor;
+}
+
+Result<std::shared_ptr<const plan::Compiled>> compiled(const char* text) {
+  SDX_ASSIGN(model::Model model, model::parse_text(text));
+  CompileOptions options;
+  options.threads = 2;
+  return compile(std::make_shared<const model::Model>(std::move(model)), options);
+}
+
+// Runs one session and, for each inputs, a compilation of its own.
+void same_bits(const char* text, const std::vector<std::vector<Value>>& runs, size_t made_at_most) {
+  const auto shared = compiled(text);
+  ASSERT_TRUE(shared) << shared.error().text();
+  run::Session session(*shared);
+  for (const std::vector<Value>& inputs : runs) {
+    const auto found = session.run(inputs);
+    ASSERT_TRUE(found) << found.error().text();
+    const auto alone = compiled(text);
+    ASSERT_TRUE(alone);
+    const auto expected = run::Session(*alone).run(inputs);
+    ASSERT_TRUE(expected) << expected.error().text();
+    ASSERT_EQ(found->size(), expected->size());
+    for (size_t i = 0; i < found->size(); ++i) {
+      EXPECT_EQ((*found)[i].tensor(), (*expected)[i].tensor()) << "output " << i;
+    }
+  }
+  EXPECT_LE((*shared)->plans_made_anew(), made_at_most);
+}
+
+TEST(Growing, a_decoder_is_planned_once_for_all_lengths_of_its_past) {
+  std::vector<std::vector<Value>> runs;
+  for (const int64_t length : {3, 4, 5, 6, 7, 8, 20, 21, 90, 91, 2, 1, 0, 5, 200}) {
+    runs.push_back({noise({1, 1, 8}, 1), noise({1, 2, length, 4}, uint32_t(length))});
+  }
+  same_bits(kDecoder, runs, 1);
+}
+
+TEST(Growing, shape_arithmetic_views_and_joins_follow_the_sizes) {
+  std::vector<std::vector<Value>> runs;
+  const std::pair<int64_t, int64_t> sizes[] = {{2, 3},   {3, 3}, {3, 2}, {9, 1}, {1, 9},
+                                               {16, 16}, {0, 4}, {4, 0}, {2, 3}, {33, 7}};
+  for (const auto& [n, m] : sizes) runs.push_back({noise({n, 6}, 5), noise({m, 6}, 6)});
+  same_bits(kShapes, runs, runs.size());
+}
+
+TEST(Growing, another_branch_is_taken_when_the_size_says_so) {
+  std::vector<std::vector<Value>> runs;
+  for (const int64_t n : {2, 3, 5, 6, 7, 5, 9, 1}) runs.push_back({noise({n, 4}, uint32_t(n))});
+  same_bits(kBranch, runs, runs.size());
+}
+
+TEST(Growing, subgraphs_that_run_by_an_input_are_planned_once) {
+  std::vector<std::vector<Value>> runs;
+  for (const int64_t n : {1, 2, 3, 4, 9, 2}) {
+    for (const bool cached : {true, false}) {
+      runs.push_back({Tensor::of<bool>({1}, {cached}), noise({1, n, 4}, 3), noise({1, 1, 4}, 4)});
+    }
+  }
+  same_bits(kMerged, runs, 1);
+}
+
+TEST(Growing, a_layout_with_room_keeps_to_the_limit_of_memory) {
+  auto parsed = model::parse_text(kDecoder);
+  ASSERT_TRUE(parsed);
+  CompileOptions options;
+  options.most_arena_bytes = 16 << 10;
+  const auto limited = compile(std::make_shared<const model::Model>(*std::move(parsed)), options);
+  ASSERT_TRUE(limited);
+  run::Session session(*limited);
+  for (int64_t length = 1; length < 64; ++length) {
+    const std::vector<Value> inputs{noise({1, 1, 8}, 1), noise({1, 2, length, 4}, 2)};
+    const auto y = session.run(inputs);
+    if (!y) {
+      EXPECT_TRUE(y.error().code == "SDX-R0020" || y.error().code == "SDX-R0022");
+      EXPECT_GT(length, 8);
+      return;
+    }
+    EXPECT_LE(session.arena_bytes(), options.most_arena_bytes);
+  }
+}
+
+}  // namespace
+}  // namespace sdx
