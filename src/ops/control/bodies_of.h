@@ -19,5 +19,6 @@ NamedBodies bodies_of_if(const void* resolved);
 NamedBodies bodies_of_loop(const void* resolved);
 NamedBodies bodies_of_scan(const void* resolved);
 NamedBodies bodies_of_sequence_map(const void* resolved);
+NamedBodies bodies_of_generation(const void* resolved);
 
 }  // namespace sdx::ops

@@ -40,15 +40,6 @@ constexpr Entry kAttnLSTM{
     "QW?: T, MW?: T, V?: T, M?: T, memory_seq_lens?: T1, AW?: T) -> (Y?: T, Y_h?: T, Y_c?: "
     "T) {activation_alpha: floats, activation_beta: floats, activations: strings, clip: "
     "float, direction: string, hidden_size: int, input_forget: int} T in f32 f64 T1 in i32"};
-constexpr Entry kBeamSearch{
-    "BeamSearch", kGeneration,
-    "(input_ids: F, max_length: I, min_length?: I, num_beams: I, num_return_sequences: I, "
-    "length_penalty?: T, repetition_penalty?: T, vocab_mask?: M, prefix_vocab_mask?: M, "
-    "attention_mask?: I, decoder_input_ids?: I, logits_processor?: I) -> (sequences: I, "
-    "sequences_scores?: T, scores?: T) {decoder!: graph, decoder_start_token_id: int = -1, "
-    "early_stopping: int = 0, encoder: graph, eos_token_id!: int, init_decoder: graph, "
-    "model_type: int = 0, no_repeat_ngram_size: int = 0, pad_token_id!: int, vocab_size: "
-    "int = -1} T in f32 f16 F in f32 i32 f16 I in i32 M in i32"};
 constexpr Entry kBifurcationDetector{
     "BifurcationDetector", kRare,
     "(src_tokens: T, cur_tokens: T, prev_suffix_match_idx: T, pred_tokens?: T) -> (tokens: "
@@ -111,13 +102,6 @@ constexpr Entry kGemmFloat8{
 constexpr Entry kGemmaRotaryEmbedding{
     "GemmaRotaryEmbedding", kAccelerator,
     "(emb: U, q: T, q_rot: T, k: T, k_rot: T) -> (output1: T, output2: T) T in f16 U in f32"};
-constexpr Entry kGreedySearch{
-    "GreedySearch", kGeneration,
-    "(input_ids: I, max_length: I, min_length?: I, repetition_penalty?: T, vocab_mask?: I, "
-    "prefix_vocab_mask?: I, attention_mask?: I) -> (sequences: I) {decoder!: graph, "
-    "decoder_start_token_id: int = -1, encoder: graph, eos_token_id!: int, init_decoder: "
-    "graph, model_type: int = 0, no_repeat_ngram_size: int = 0, pad_token_id!: int, "
-    "vocab_size: int = -1} T in f32 I in i32"};
 constexpr Entry kIrfft{
     "Irfft", kRare,
     "(X: T) -> (Y: T) {normalized: int = 0, onesided: int = 1, signal_ndim!: int} T in f32 "
@@ -242,15 +226,6 @@ constexpr Entry kRfft{
     "(X: T) -> (Y: T) {normalized: int = 0, onesided: int = 1, signal_ndim: int = 1} T in "
     "f32 f64 f16"};
 constexpr Entry kSampleOp{"SampleOp", kRare, "(X: T) -> (Y: T) T in u32 u64 i32 i64 f16 f32 f64"};
-constexpr Entry kSampling{
-    "Sampling", kGeneration,
-    "(input_ids: I, max_length: I, min_length?: I, repetition_penalty?: T, vocab_mask?: I, "
-    "prefix_vocab_mask?: I, attention_mask?: I, presence_mask?: I, seed?: I) -> (sequences: "
-    "I, filtered_logits?: T) {custom: int = 0, decoder!: graph, decoder_start_token_id: int "
-    "= -1, encoder: graph, eos_token_id!: int, filter_value: float = -1e20, init_decoder: "
-    "graph, min_tokens_to_keep: int = 0, model_type: int = 0, no_repeat_ngram_size: int = "
-    "0, pad_token_id!: int, presence_penalty: float = 0.0, temperature: float = 1.0, top_p: "
-    "float = 0.0, vocab_size: int = -1} T in f32 I in i32"};
 constexpr Entry kSnpe{
     "Snpe", kForeign,
     "(inputs...: T) -> (outputs...: T) {DLC!: string, notes: string, snpe_version: string, "
@@ -291,7 +266,6 @@ constexpr Entry kWordConvEmbedding{
 }  // namespace
 
 extern const Op attn_lstm = erase<Declared<kAttnLSTM>::kOp>();
-extern const Op beam_search = erase<Declared<kBeamSearch>::kOp>();
 extern const Op bifurcation_detector = erase<Declared<kBifurcationDetector>::kOp>();
 extern const Op bitmask_bias_dropout = erase<Declared<kBitmaskBiasDropout>::kOp>();
 extern const Op bitmask_dropout = erase<Declared<kBitmaskDropout>::kOp>();
@@ -307,7 +281,6 @@ extern const Op ep_context = erase<Declared<kEPContext>::kOp>();
 extern const Op gated_relative_position_bias = erase<Declared<kGatedRelativePositionBias>::kOp>();
 extern const Op gemm_float8 = erase<Declared<kGemmFloat8>::kOp>();
 extern const Op gemma_rotary_embedding = erase<Declared<kGemmaRotaryEmbedding>::kOp>();
-extern const Op greedy_search = erase<Declared<kGreedySearch>::kOp>();
 extern const Op irfft = erase<Declared<kIrfft>::kOp>();
 extern const Op is_all_finite = erase<Declared<kIsAllFinite>::kOp>();
 extern const Op longformer_attention = erase<Declared<kLongformerAttention>::kOp>();
@@ -337,7 +310,6 @@ extern const Op relative_position_bias = erase<Declared<kRelativePositionBias>::
 extern const Op remove_padding = erase<Declared<kRemovePadding>::kOp>();
 extern const Op rfft = erase<Declared<kRfft>::kOp>();
 extern const Op sample_op = erase<Declared<kSampleOp>::kOp>();
-extern const Op sampling = erase<Declared<kSampling>::kOp>();
 extern const Op snpe = erase<Declared<kSnpe>::kOp>();
 extern const Op sparse_attention = erase<Declared<kSparseAttention>::kOp>();
 extern const Op sparse_to_dense_mat_mul = erase<Declared<kSparseToDenseMatMul>::kOp>();
