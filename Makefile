@@ -2,7 +2,7 @@
 BUILD ?= build
 JOBS  ?= $(shell nproc)
 
-.PHONY: all configure configure-test demo test checks bench serve deb check-deb site ops format check-format fuzz out-of-memory proofs tidy clean
+.PHONY: all configure configure-test demo test checks bench serve deb check-deb site ops format check-format fuzz out-of-memory proofs soak scaling tidy clean
 
 all: configure-test
 	cmake --build $(BUILD) -j $(JOBS)
@@ -83,6 +83,15 @@ proofs: configure-test
 	@scripts/install_deps.sh proofs
 	cmake --build $(BUILD) -j $(JOBS) --target sardonyx_cli plan_certificates sardonyx_planted
 	scripts/proofs.sh $(BUILD)
+
+# A million models loaded, compiled, run and released in one process; and time per node as graphs grow.
+soak: configure-test
+	cmake --build $(BUILD) -j $(JOBS) --target soak
+	$(BUILD)/tests/bounded/soak $(or $(MODELS),1000000)
+
+scaling: configure-test
+	cmake --build $(BUILD) -j $(JOBS) --target sardonyx_cli
+	tests/bounded/scaling.py $(BUILD)/sardonyx
 
 tidy:
 	@$(MAKE) --no-print-directory checks PARTS=tidy

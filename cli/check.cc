@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bytes/file.h"
+#include "check/typable.h"
 #include "inputs.h"
 #include "page.h"
 
@@ -22,6 +23,7 @@ struct Flags {
   std::string model, format = "text", profile = "onnx", capture = "report", page;
   InputFlags inputs;  // sizes and assertions
   LimitFlags limits;
+  bool runnable = false;
 };
 
 check::Options options_of(const Flags& flags) {
@@ -46,13 +48,10 @@ Diagnostic diagnostic_of(const Error& error) {
 // The rules first; types only where the rules hold, since typing takes them for granted.
 Report report_on(const std::shared_ptr<const model::Model>& model, const Flags& flags) {
   Report found = check::check(*model, options_of(flags));
-  const bool rules_hold =
-      std::all_of(found.diagnostics.begin(), found.diagnostics.end(), [](const Diagnostic& d) {
-        return d.severity != Severity::error || d.code.starts_with("SONNX-") ||
-               d.code == check::rule::identifier.code;
-      });
-  if (!rules_hold) return found;
+  if (flags.runnable) check::require_runnable(found);
+  if (!check::can_be_typed(found)) return found;
   CompileOptions sizes;
+  sizes.most_nodes = flags.limits.most_nodes();
   if (const Status status = flags.inputs.complete(*model, sizes); !status) {
     found.diagnostics.push_back(diagnostic_of(status.error()));
   } else if (const Result<infer::Inferred> known = inferred(model, sizes, true)) {
@@ -197,6 +196,7 @@ Command check_command(CommandLine program) {
       .show_default();
   app.option("--report", flags->page,
              "write a page about the model: identity, rules, graph, plan, weights");
+  app.flag("--runnable", flags->runnable, "an operator that this build cannot run is an error");
   flags->inputs.add_sizes_to(app);
   flags->limits.add_to(app);
   return {app, [flags] { return check_model(*flags); }};

@@ -6,6 +6,7 @@
 // that stand for the same node of the model.
 #include <cstdio>
 
+#include "base/printable.h"
 #include "base/sha256.h"
 #include "load.h"
 
@@ -119,13 +120,13 @@ bool same(const Loaded& loaded, const char* a_name, const Run& a, const char* b_
     if (why.empty()) continue;
     equal_outputs = false;
     std::printf("%s and %s differ: output \"%s\": %s\n", a_name, b_name,
-                a.compiled->graph().outputs()[i].name.c_str(), why.c_str());
+                printable(a.compiled->graph().outputs()[i].name).c_str(), why.c_str());
   }
   for (const Recorder::Wire& wire : a.recorder.wires) {
     if (equal_outputs || wire.name.empty()) continue;
     for (const Recorder::Wire& other : b.recorder.wires) {
       if (other.name != wire.name || other.slot != wire.slot || other.hash == wire.hash) continue;
-      std::printf("first at node \"%s\" (%s, %s) output %u: %s\n", wire.name.c_str(),
+      std::printf("first at node \"%s\" (%s, %s) output %u: %s\n", printable(wire.name).c_str(),
                   wire.op.c_str(), other.op.c_str(), wire.slot,
                   first_difference(value_of(a, loaded, wire), value_of(b, loaded, other)).c_str());
       return false;
@@ -139,8 +140,8 @@ bool same_wires(const Loaded& loaded, const Run& reference, const Run& kernels) 
   const auto &a = reference.recorder.wires, &b = kernels.recorder.wires;
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     if (a[i].hash == b[i].hash) continue;
-    std::printf("reference and kernels differ: node \"%s\" (%s) output %u: %s\n", a[i].name.c_str(),
-                a[i].op.c_str(), a[i].slot,
+    std::printf("reference and kernels differ: node \"%s\" (%s) output %u: %s\n",
+                printable(a[i].name).c_str(), a[i].op.c_str(), a[i].slot,
                 first_difference(value_of(reference, loaded, a[i]), value_of(kernels, loaded, b[i]))
                     .c_str());
     return false;

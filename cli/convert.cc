@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 struct Flags {
   std::string in, out;
   bool embed = false, inline_functions = false, inline_operators = false;
+  LimitFlags limits;
 };
 
 Status write(const model::Model& model, const std::string& path) {
@@ -31,11 +32,11 @@ Status convert(const Flags& flags) {
     return fail("SDX-C0060", "\"{}\": models are written as .onnx, or as text as .txt or .onnxtxt",
                 flags.out);
   }
-  SDX_ASSIGN(const auto read, model::read_file(flags.in));
+  SDX_ASSIGN(const auto read, flags.limits.read(flags.in));
   model::Model model = *read;
   if (flags.inline_functions || flags.inline_operators) {
-    Result<model::Model> made =
-        infer::inline_functions(model, {.operators = flags.inline_operators});
+    Result<model::Model> made = infer::inline_functions(
+        model, {.operators = flags.inline_operators, .most_nodes = flags.limits.most_nodes()});
     if (!made) return std::move(made).error().in(flags.in);
     model = *std::move(made);
   }
@@ -74,6 +75,7 @@ Command convert_command(CommandLine program) {
            "put the bodies of functions in the place of their calls");
   app.flag("--inline-ops", flags->inline_operators,
            "the same, also for operators that ONNX defines as functions");
+  flags->limits.add_to(app);
   return {app, [flags] {
             const Status status = convert(*flags);
             return status ? kOk : report(status.error());

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/printable.h"
+
 namespace sdx::cli {
 namespace {
 
@@ -18,7 +20,7 @@ struct Box {
 
 std::string escaped(std::string_view text, bool markup) {
   std::string out;
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     if (markup && c == '<') {
       out += "&lt;";
     } else if (markup && c == '>') {

@@ -7,6 +7,8 @@
 #include <set>
 
 #include "api/digest.h"
+#include "base/printable.h"
+#include "bounds.h"
 #include "check/check.h"
 #include "check/fix.h"
 #include "inputs.h"
@@ -21,6 +23,7 @@ namespace fs = std::filesystem;
 struct Flags {
   std::string in, out, profile = "sonnx";
   InputFlags inputs;
+  LimitFlags limits;
 };
 
 // The types and shapes of values between nodes, where the model states none.
@@ -63,7 +66,9 @@ Result<std::vector<std::string>> digests(const std::shared_ptr<const model::Mode
                                          const CompileOptions& options) {
   SDX_ASSIGN(const auto compiled, compile(model, options));
   run::Session session(compiled);
-  SDX_ASSIGN(const std::vector<Value> outputs, session.run(inputs));
+  run::RunOptions limits;
+  limits.deadline = deadline();
+  SDX_ASSIGN(const std::vector<Value> outputs, session.run(inputs, limits));
   std::vector<std::string> lines;
   for (const Value& output : outputs) {
     for (const DigestLine& line : digest("", output)) lines.push_back(line.text());
@@ -81,7 +86,7 @@ bool external(model::Model& model) {
 }
 
 Result<int> fix(const Flags& flags) {
-  SDX_ASSIGN(const auto read, model::read_file(flags.in));
+  SDX_ASSIGN(const auto read, flags.limits.read(flags.in));
   SDX_ASSIGN(check::Fixed fixed, check::fix(*read));
   check::Options rules;
   rules.profile =
@@ -94,6 +99,7 @@ Result<int> fix(const Flags& flags) {
   const auto& before = read;
   const auto after = std::make_shared<const model::Model>(fixed.model);
   CompileOptions options;
+  options.most_nodes = flags.limits.most_nodes();
   SDX_ASSIGN(options.set, flags.inputs.bindings(*before));
   SDX_ASSIGN(const typed::Graph graph, type(before, options));
   InputFlags drawn = flags.inputs;
@@ -101,9 +107,9 @@ Result<int> fix(const Flags& flags) {
   SDX_ASSIGN(const std::vector<Value> inputs, drawn.values(*before, graph));
   SDX_ASSIGN(const auto a, digests(before, inputs, options));
   SDX_ASSIGN(const auto b, digests(after, inputs, options));
-  for (const std::string& line : fixed.journal) std::printf("%s\n", line.c_str());
+  for (const std::string& line : fixed.journal) std::printf("%s\n", printable(line, true).c_str());
   for (size_t i = 0; i < a.size(); ++i) {
-    std::printf("output %zu%s%s\n", i, a[i].c_str(),
+    std::printf("output %zu%s%s\n", i, printable(a[i]).c_str(),
                 i < b.size() && a[i] == b[i] ? "  equal" : "  DIFFERS");
   }
   if (a != b)
@@ -135,6 +141,7 @@ Command fix_command(CommandLine program) {
       .one_of({"onnx", "sonnx", "sonnx-full"})
       .show_default();
   flags->inputs.add_to(app);
+  flags->limits.add_to(app);
   return {app, [flags] {
             const Result<int> code = fix(*flags);
             return code ? *code : report(code.error());

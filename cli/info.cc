@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/printable.h"
 #include "check/check.h"
 #include "inputs.h"
 #include "listing.h"
@@ -18,7 +19,7 @@ struct Flags {
 };
 
 void line(const char* label, const std::string& text) {
-  if (!text.empty()) std::printf("%-14s%s\n", label, text.c_str());
+  if (!text.empty()) std::printf("%-14s%s\n", label, printable(text).c_str());
 }
 
 struct Parameters {

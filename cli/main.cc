@@ -1,8 +1,16 @@
 // The commands of the program, and what they share.
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
+#include "base/deadline.h"
+#include "base/stack.h"
+#include "bounds.h"
+#include "bytes/shortened.h"
+#include "bytes/unfinished.h"
 #include "command.h"
 #include "describe.h"
 #include "fix.h"
@@ -59,11 +67,85 @@ int report(const Error& error, int code) {
   return code;
 }
 
+namespace {
+
+// Files that are half written do not stay behind.
+void on_end(int signal) {
+  remove_unfinished_files();
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+// What was printed must have arrived: a full disk or a closed pipe is no success.
+int flushed(int code) {
+  const bool whole = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  if (whole || code != kOk) return code;
+  return report(
+      fail("SDX-C0007", "standard output could not be written: {}", std::strerror(errno)));
+}
+
+// The files that the words of a command line name: those that are there may be read, and where
+// options say that something is written, it may be.
+Sandbox sandbox_for(std::span<char* const> words) {
+  std::vector<std::string> read, written;
+  static constexpr std::string_view kWriting[] = {"--output-dir", "--report", "--pack-cache"};
+  const std::string_view command = words.size() > 1 ? words[1] : "";
+  for (size_t i = 2; i < words.size(); ++i) {
+    const std::string word = words[i];
+    read.push_back(word);
+    if (const size_t at = word.find('='); at != std::string::npos)
+      read.push_back(word.substr(at + 1));
+    const std::string_view before = words[i - 1];
+    const bool option =
+        std::find(std::begin(kWriting), std::end(kWriting), before) != std::end(kWriting) ||
+        (command == "profile" && before == "--trace");
+    const bool makes_file = command == "convert" || command == "fix";
+    if (option || (makes_file && !word.starts_with("-"))) written.push_back(word);
+    if (word == "beside") written.push_back(words[2]);
+  }
+  return sandbox_of(read, written);
+}
+
+int bounded(const Bounds& bounds, const Command& command, std::span<char* const> words) {
+  if (const Status status = bounds.apply(); !status) return report(status.error());
+  // The server closes its own once it listens.
+  if (words.size() > 1 && std::string_view(words[1]) != "serve") {
+    if (const Status status = enter_sandbox(sandbox_for(words)); !status)
+      return report(status.error());
+  }
+  const Deadline until(deadline(), nullptr);
+  const int code = command.run();
+  if (const Status status = no_file_lost(); !status) return report(status.error());
+  return flushed(code);
+}
+
+// Memory that runs out anywhere, or whatever else is thrown, ends the command and not the process.
+template <class Body>
+int guarded(const Body& body) {
+  try {
+    return on_deep_stack(body);
+  } catch (const TimeIsUp&) {
+    return report(fail("SDX-R0031", "the command reached its time limit"));
+  } catch (const std::bad_alloc&) {
+    std::fputs("error[SDX-A0102]: out of memory\n", stderr);
+    return kUnreadable;
+  } catch (const std::exception& error) {
+    return report(fail("SDX-A0100", "{}", error.what()));
+  }
+}
+
+}  // namespace
+
 int program(int argc, char** argv, std::span<const MakeCommand> more) {
   CLI::App parser(
       "One model, one answer: an ONNX engine whose results have the same bits everywhere.",
       "sardonyx");
   parser.require_subcommand(1);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    if (::signal(signal, on_end) == SIG_IGN) ::signal(signal, SIG_IGN);
+  }
+  survive_shortened_files();
+  stack::widen_threads();
   const CommandLine app(parser);
   std::vector<Command> commands = {
       info_command(app),    check_command(app),   fix_command(app),   show_command(app),
@@ -71,6 +153,8 @@ int program(int argc, char** argv, std::span<const MakeCommand> more) {
       compare_command(app), convert_command(app), ops_command(app),   completion_command(app),
       stream_command(app),  manual_command(app)};
   for (const MakeCommand make : more) commands.push_back(make(app));
+  Bounds bounds;
+  for (const Command& command : commands) bounds.add_to(command.app);
   try {
     parser.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -81,7 +165,9 @@ int program(int argc, char** argv, std::span<const MakeCommand> more) {
     return kUnreadable;
   }
   for (const Command& command : commands) {
-    if (command.app.chosen()) return command.run();
+    if (command.app.chosen()) {
+      return guarded([&] { return bounded(bounds, command, {argv, size_t(argc)}); });
+    }
   }
   return kUnreadable;
 }

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "base/printable.h"
 #include "check/check.h"
 #include "model/io.h"
 #include "ops/list.h"
@@ -23,7 +24,7 @@ Status print_operator_set(const std::string& path) {
   SDX_ASSIGN(const auto set, model::read_message_file<model::OperatorSet>(path));
   const auto first_line = [](const std::string& text) { return text.substr(0, text.find('\n')); };
   const auto line = [](const char* label, const std::string& text) {
-    if (!text.empty()) std::printf("%-14s%s\n", label, text.c_str());
+    if (!text.empty()) std::printf("%-14s%s\n", label, printable(text).c_str());
   };
   line("operator set",
        fmt::format("{} {}", set.domain.empty() ? "ai.onnx" : set.domain, set.opset_version));
@@ -37,14 +38,14 @@ Status print_operator_set(const std::string& path) {
     const Op* found = find_op(set.domain, op.op_type);
     const bool runs = found != nullptr && found->at(static_cast<int>(op.since_version)) != nullptr;
     here += runs ? 1 : 0;
-    std::printf("%-30s since %-4lld %-13s %s%s\n", op.op_type.c_str(),
+    std::printf("%-30s since %-4lld %-13s %s%s\n", printable(op.op_type).c_str(),
                 static_cast<long long>(op.since_version),
                 op.status == 1 ? "stable" : "experimental",
                 runs ? "runs here" : "does not run here",
                 op.doc_string.empty() ? "" : ("  " + first_line(op.doc_string)).c_str());
   }
   for (const model::Function& f : set.functions) {
-    std::printf("%-30s function (%s) -> (%s)\n", f.name.c_str(),
+    std::printf("%-30s function (%s) -> (%s)\n", printable(f.name).c_str(),
                 fmt::format("{}", fmt::join(f.input, ", ")).c_str(),
                 fmt::format("{}", fmt::join(f.output, ", ")).c_str());
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/printable.h"
+
 namespace sdx::cli {
 namespace {
 
@@ -141,8 +143,7 @@ std::string cut(const std::string& text, size_t most) {
 
 std::string escaped(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
+  for (const char c : printable(text, true)) {
     if (c == '&') {
       out += "&amp;";
     } else if (c == '<') {
@@ -151,8 +152,6 @@ std::string escaped(std::string_view text) {
       out += "&gt;";
     } else if (c == '"') {
       out += "&quot;";
-    } else if (byte < 0x20 && c != '\n') {
-      out += fmt::format("\\x{:02x}", byte);
     } else {
       out += c;
     }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "bytes/file.h"
 #include "kernel/peak.h"
 #include "load.h"
@@ -72,7 +73,7 @@ std::string rate(const Row& row, const Peaks& peaks) {
 void print_row(const Row& row, double total, const Peaks& peaks, const std::string& first) {
   std::printf("%9.3f ms %5.1f%% %6zu %20s  %-34s %s\n", row.ms,
               total > 0 ? 100 * row.ms / total : 0, row.count, rate(row, peaks).c_str(),
-              row.kernel.c_str(), first.c_str());
+              row.kernel.c_str(), printable(first).c_str());
 }
 
 void print_head(const char* title, const char* last) {

@@ -3,6 +3,8 @@
 #include <cstdio>
 
 #include "api/digest.h"
+#include "base/printable.h"
+#include "bounds.h"
 #include "listing.h"
 #include "load.h"
 #include "order.h"
@@ -22,7 +24,6 @@ struct Flags {
   std::string stream;  // the axis along which inputs come row by row
   int64_t chunk = 1;
   size_t steps = 1;
-  double time_limit = 0;
   int64_t loop_limit = run::kMostIterations;
   bool digest = false, trace = false, guard = false;
 };
@@ -107,9 +108,9 @@ Status show(const Flags& flags, const typed::Graph& graph, const std::vector<Val
     const std::string& name = graph.outputs()[i].name;
     if (flags.digest) {
       for (const DigestLine& line : digest(name, outputs[i]))
-        std::printf("%s\n", line.text().c_str());
+        std::printf("%s\n", printable(line.text()).c_str());
     } else if (flags.output_dir.empty()) {
-      std::printf("%s\n", summary(name, outputs[i]).c_str());
+      std::printf("%s\n", printable(summary(name, outputs[i])).c_str());
     }
   }
   return ok();
@@ -142,18 +143,14 @@ Status run(const Flags& flags) {
   SDX_ASSIGN(const std::vector<State> states, states_of(flags, graph));
   std::vector<bool> shown;
   SDX_ASSIGN(const std::vector<bool> needed, wanted(flags, graph, states, shown));
-  run::Trace trace([](const std::string& line) { std::printf("%s\n", line.c_str()); },
+  run::Trace trace([](const std::string& line) { std::printf("%s\n", printable(line).c_str()); },
                    tensor_names(*loaded.model));
   run::RunOptions options;
   options.most_iterations = flags.loop_limit;
   options.guard = flags.guard;
   if (flags.trace) options.observer = &trace;
   if (!flags.outputs.empty()) options.wanted = &needed;
-  if (flags.time_limit > 0) {
-    using Clock = run::RunOptions::Clock;
-    options.deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                          std::chrono::duration<double>(flags.time_limit));
-  }
+  options.deadline = deadline();
   run::Session session(loaded.compiled);
   std::vector<Value> inputs = loaded.inputs, outputs;
   for (size_t step = 0; step < flags.steps; ++step) {
@@ -202,7 +199,6 @@ Command run_command(CommandLine program) {
              "rows along this axis come one after another: --input NAME=- reads them from stdin, "
              "raw, and rows of the output go to stdout as soon as they are certain");
   app.option("--chunk", flags->chunk, "with --stream: rows to take at a time").show_default();
-  app.option("--time-limit", flags->time_limit, "seconds after which the run is ended");
   app.option("--loop-limit", flags->loop_limit, "iterations after which a Loop is ended");
   flags->engine.add_to(app);
   return {app, [flags] {

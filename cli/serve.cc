@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "bounds.h"
 #include "serving.h"
 
 namespace sdx::cli {
@@ -45,7 +46,22 @@ int run(const Flags& flags) {
   if (flags.reactors >= 0) settings.reactors = static_cast<size_t>(flags.reactors);
   if (flags.workers >= 0) settings.workers = static_cast<size_t>(flags.workers);
   if (flags.model_control) settings.model_control = true;
-  return sardonyx::serve::serve(settings);
+  if (wants_sandbox() && !settings.otlp.empty()) {
+    return report(
+        fail("SDX-C0083", "--sandbox: a server in it cannot send spans; leave out --otlp"));
+  }
+  const auto confine = [&]() -> std::string {
+    Sandbox sandbox = sandbox_of({settings.models, settings.tls.certificate, settings.tls.key,
+                                  settings.tls.client_authority},
+                                 {settings.record});
+    if (settings.pack_cache == "beside") sandbox.writable.push_back(settings.models);
+    if (settings.pack_cache != "beside" && settings.pack_cache != "off")
+      sandbox.writable.push_back(settings.pack_cache);
+    sandbox.serves = true;
+    const Status status = enter_sandbox(sandbox);
+    return status ? "" : status.error().text();
+  };
+  return sardonyx::serve::serve(settings, confine);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/journal.h"
+#include "base/printable.h"
 #include "certificate/certificate.h"
 #include "certificate/replacements.h"
 #include "draw.h"
@@ -137,7 +138,7 @@ Command show_command(CommandLine program) {
   return {app, [flags] {
             const Result<std::string> text = text_at(*flags);
             if (!text) return report(text.error());
-            std::fputs(text->c_str(), stdout);
+            std::fputs(printable(*text, true).c_str(), stdout);
             return kOk;
           }};
 }

@@ -18,6 +18,8 @@ mkdir -p "$build/findings"
 # Seeds: the repository's small models and reproducers, and the smallest of ONNX's own where they are installed.
 seed() {
   cp "$root"/tests/data/*.onnx "$root"/tests/data/*.txt "$root"/tests/fuzz/seeds/* "$1"
+  # What once cost far more than its size.
+  cp "$root"/tests/bounded/models/*.onnx "$1"
   for file in "$root"/tests/fuzz/reproducers/*; do
     [ -f "$file" ] && cp "$file" "$1"
   done

@@ -147,7 +147,7 @@ void drain(Core& core, std::vector<std::unique_ptr<Reactor>>& reactors) {
 
 }  // namespace
 
-int serve(const ServerSettings& settings) {
+int serve(const ServerSettings& settings, const std::function<std::string()>& confine) {
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
@@ -167,6 +167,12 @@ int serve(const ServerSettings& settings) {
   }
   const auto listener = listen_on(settings.host, settings.port);
   if (!listener) return fail(listener.failure());
+  if (confine) {
+    if (const std::string wrong = confine(); !wrong.empty()) {
+      std::fprintf(stderr, "%s\n", wrong.c_str());
+      return 2;
+    }
+  }
 
   Core core(settings);
   Calls calls(core);

@@ -10,12 +10,16 @@
 // It sees the engine through include/sardonyx alone, and the engine does not know of it.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "serve/settings.h"
 
 namespace sardonyx::serve {
 
 // Serves until SIGTERM or SIGINT, then answers what is at hand. The exit code; what went wrong at
-// the start is on stderr.
-int serve(const ServerSettings& settings);
+// the start is on stderr. `confine` is called once the server listens, before it starts a thread or
+// reads a model; what it returns, if anything, is why the server must not start.
+int serve(const ServerSettings& settings, const std::function<std::string()>& confine = nullptr);
 
 }  // namespace sardonyx::serve

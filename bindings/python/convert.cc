@@ -79,6 +79,15 @@ py::object text_to(const std::string& text) {
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "surrogateescape"));
 }
 
+}  // namespace
+
+py::str readable(std::string_view text) {
+  return py::reinterpret_steal<py::str>(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+}
+
+namespace {
+
 Dims dims_of(const py::array& array) { return {array.shape(), array.shape() + array.ndim()}; }
 
 Tensor strings_from(const py::array& array) {

@@ -24,6 +24,9 @@ inline void need(Status status) {
   if (!status) throw Failure{std::move(status).error()};
 }
 
+// Text of a model as a str; bytes that are not UTF-8 become \xff.
+py::str readable(std::string_view text);
+
 // What wraps a Value as it is, for values that never become Python objects.
 struct Held {
   Value value;

@@ -7,6 +7,7 @@
 #include "base/sha256.h"
 #include "bytes/file.h"
 #include "check/check.h"
+#include "check/typable.h"
 #include "draw.h"
 #include "listing.h"
 #include "module.h"
@@ -29,14 +30,14 @@ py::tuple port(const std::string& name, const Fact& fact) {
       } else if (text.find('?') != std::string::npos) {
         sizes.append(py::none());  // nobody named it
       } else {
-        sizes.append(text);
+        sizes.append(readable(text));
       }
     }
     shape = sizes;
   } else if (tensor->is_tensor()) {
     shape = py::none();
   }
-  return py::make_tuple(name, fact.onnx_type(), shape);
+  return py::make_tuple(readable(name), fact.onnx_type(), shape);
 }
 
 Fact declared(const model::ValueInfo& info) { return check::declared_fact(info); }
@@ -68,18 +69,19 @@ py::list ports(const Loaded& loaded, const std::string& which) {
 py::dict meta(const Loaded& loaded) {
   const model::Model& m = *loaded.model;
   py::dict custom, opsets;
-  for (const model::StringEntry& entry : m.metadata_props) custom[py::str(entry.key)] = entry.value;
+  for (const model::StringEntry& entry : m.metadata_props)
+    custom[readable(entry.key)] = readable(entry.value);
   for (const model::OpsetId& opset : m.opset_import) {
-    opsets[py::str(opset.domain.empty() ? "ai.onnx" : opset.domain)] = opset.version;
+    opsets[readable(opset.domain.empty() ? "ai.onnx" : opset.domain)] = opset.version;
   }
   py::dict out;
   out["custom_metadata_map"] = custom;
-  out["description"] = m.doc_string;
-  out["domain"] = m.domain;
-  out["graph_description"] = m.graph ? m.graph->doc_string : "";
-  out["graph_name"] = m.graph ? m.graph->name : "";
-  out["producer_name"] = m.producer_name;
-  out["producer_version"] = m.producer_version;
+  out["description"] = readable(m.doc_string);
+  out["domain"] = readable(m.domain);
+  out["graph_description"] = readable(m.graph ? m.graph->doc_string : "");
+  out["graph_name"] = readable(m.graph ? m.graph->name : "");
+  out["producer_name"] = readable(m.producer_name);
+  out["producer_version"] = readable(m.producer_version);
   out["version"] = m.model_version;
   out["ir_version"] = m.ir_version;
   out["opsets"] = opsets;
@@ -109,11 +111,7 @@ py::list check_model(const Loaded& loaded, const std::string& profile) {
   {
     const py::gil_scoped_release unlocked;
     report = check::check(*loaded.model, options);
-    const bool rules_hold = std::all_of(
-        report.diagnostics.begin(), report.diagnostics.end(), [](const check::Diagnostic& d) {
-          return d.severity != check::Severity::error || d.code.starts_with("SONNX-");
-        });
-    if (rules_hold) {
+    if (check::can_be_typed(report)) {
       if (Result<typed::Graph> graph = type(loaded.model); !graph)
         typing = std::move(graph).error();
     }
@@ -182,7 +180,7 @@ py::tuple explain_wire(const Loaded& loaded, const std::string& wire, const py::
   for (const typed::Outlet input : node.inputs) {
     inputs.append(py::make_tuple(named(input), typed.graph.fact(input).text()));
   }
-  return py::make_tuple(typed.graph.fact(at->second).text(), kind, node.use.name,
+  return py::make_tuple(typed.graph.fact(at->second).text(), kind, readable(node.use.name),
                         node.kind == typed::Node::Kind::op ? std::string(node.op().name) : "",
                         inputs, typed::print_node(typed.graph, at->second.node));
 }

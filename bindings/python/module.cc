@@ -41,6 +41,8 @@ PYBIND11_MODULE(_sardonyx, m) {
       if (thrown) std::rethrow_exception(thrown);
     } catch (const Failure& failure) {
       raise(failure.error);
+    } catch (const std::bad_alloc&) {
+      raise({"SDX-A0102", "out of memory", {}, {}});
     } catch (const sardonyx::Error& error) {
       raise({error.code(), error.message(), error.where(), error.help()});
     }

@@ -80,7 +80,7 @@ class Session {
 
  private:
   static py::str interned(const std::string& name) {
-    PyObject* text = PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
+    PyObject* text = readable(name).release().ptr();
     if (text == nullptr) throw py::error_already_set();
     PyUnicode_InternInPlace(&text);
     return py::reinterpret_steal<py::str>(text);

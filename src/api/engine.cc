@@ -1,10 +1,10 @@
 #include "api/engine.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "api/road.h"
+#include "kernel/cpus.h"
+#include "typed/folding.h"
 
 namespace sdx {
 namespace {
@@ -31,8 +31,8 @@ Result<std::shared_ptr<plan::PackCache>> pack_cache(const std::string& file,
 }  // namespace
 
 size_t physical_memory() {
-  const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-  return pages > 0 && size > 0 ? size_t(pages) * size_t(size) : SIZE_MAX;
+  static const size_t kBytes = allowed_memory();
+  return kBytes;
 }
 
 Result<check::Checked> road::check(std::shared_ptr<const model::Model> model,
@@ -62,6 +62,7 @@ Result<infer::Inferred> road::infer(const check::Checked& checked, const Compile
 typed::Graph road::type(infer::Inferred inferred) { return std::move(inferred).typed(); }
 
 Result<rewrite::Rewritten> road::rewrite(const typed::Graph& graph, const CompileOptions& options) {
+  const typed::FoldingAccount account(graph);
   return rewrite::rewritten(graph, {.optimize = options.optimize, .strict = options.strict});
 }
 
@@ -69,6 +70,11 @@ Result<std::shared_ptr<const plan::Compiled>> road::plan(rewrite::Rewritten rewr
                                                          const std::string& file,
                                                          const CompileOptions& options,
                                                          std::vector<std::string> notes) {
+  constexpr int kMostThreads = 1024;
+  if (options.threads < 0 || options.threads > kMostThreads) {
+    return fail("SDX-A0015", "{} threads are asked for; expected 0 to {}", options.threads,
+                kMostThreads);
+  }
   auto pool = std::make_shared<Pool>(options.threads);
   plan::Settings settings;
   settings.plan.isa = options.isa;

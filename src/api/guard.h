@@ -7,6 +7,7 @@
 #include <new>
 #include <string_view>
 
+#include "base/stack.h"
 #include "sardonyx/sardonyx.h"
 
 namespace sardonyx {
@@ -24,7 +25,7 @@ inline Error out_of_memory(std::string_view doing) {
 template <class Body>
 auto guarded(std::string_view doing, Body&& body) -> decltype(body()) {
   try {
-    return body();
+    return sdx::on_deep_stack(body);
   } catch (const Error& error) {
     return error;
   } catch (const std::bad_alloc&) {

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "check/scope.h"
+#include "model/functions.h"
 
 namespace sdx {
 namespace {
@@ -27,7 +28,7 @@ struct Place {
 // Every node and initializer, in the order of the file.
 class Places {
  public:
-  explicit Places(const model::Model& model) : model_(model) {
+  explicit Places(const model::Model& model) : functions_(model) {
     if (model.graph) add(*model.graph, "", {}, false);
     for (const model::Function& function : model.functions) {
       nodes(function.node, fmt::format("function {}, ", function.name), calls_[&function], true);
@@ -55,7 +56,7 @@ class Places {
     for (size_t i = 0; i < list.size(); ++i) {
       const std::string text = path + check::node_text(list, i);
       note({&list[i], text, false, within, in_function});
-      if (const model::Function* function = model::find_function(model_, list[i]))
+      if (const model::Function* function = functions_.find(list[i]))
         calls_[function].push_back(&list[i]);
       for (const model::Attribute& attribute : list[i].attribute) {
         const std::string inner = fmt::format("{}, {}, ", text, attribute.name);
@@ -70,7 +71,7 @@ class Places {
     all_.push_back(std::move(place));
   }
 
-  const model::Model& model_;
+  model::Functions functions_;
   std::vector<Place> all_;
   std::unordered_map<Origin, size_t> index_;
   std::map<const model::Function*, std::vector<Origin>> calls_;

@@ -6,12 +6,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 
 #include "base/pages.h"
+#include "bytes/shortened.h"
+#include "bytes/unfinished.h"
 
 namespace sdx {
 namespace {
@@ -70,6 +74,7 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::adopt(int descriptor, cons
     file->data_ = static_cast<const std::byte*>(data);
     file->size_ = size;
     note_mapping(data, size, state_of(info));
+    note_mapped_file(data, size, file->name_.c_str());
   }
   return std::shared_ptr<const MappedFile>(file);
 }
@@ -77,7 +82,43 @@ Result<std::shared_ptr<const MappedFile>> MappedFile::adopt(int descriptor, cons
 MappedFile::~MappedFile() {
   if (size_ == 0) return;
   forget_mapping(data_);
+  forget_mapped_file(data_);
   ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+namespace {
+
+// Names of files that are being written, where a handler of signals finds them without a lock.
+struct Unfinished {
+  std::atomic<bool> taken = false, named = false;
+  std::array<char, 4096> name = {};
+};
+std::array<Unfinished, 64> unfinished;
+
+void note_unfinished(const std::string& name) {
+  for (Unfinished& slot : unfinished) {
+    if (name.size() >= slot.name.size() || slot.taken.exchange(true)) continue;
+    std::copy_n(name.c_str(), name.size() + 1, slot.name.begin());
+    slot.named = true;
+    return;
+  }
+}
+
+void forget_unfinished(const std::string& name) {
+  for (Unfinished& slot : unfinished) {
+    if (!slot.named || name != slot.name.data()) continue;
+    slot.named = false;
+    slot.taken = false;
+    return;
+  }
+}
+
+}  // namespace
+
+void remove_unfinished_files() {
+  for (Unfinished& slot : unfinished) {
+    if (slot.named) ::unlink(slot.name.data());
+  }
 }
 
 Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::string& path) {
@@ -90,6 +131,7 @@ Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::string& path) 
   if (writer->descriptor_ < 0) {
     return cannot_write(path, errno);
   }
+  note_unfinished(writer->temporary_);
   return writer;
 }
 
@@ -98,6 +140,7 @@ FileWriter::~FileWriter() {
     ::close(descriptor_);
     ::unlink(temporary_.c_str());
   }
+  forget_unfinished(temporary_);
 }
 
 Status FileWriter::write(std::span<const std::byte> bytes) {
@@ -120,6 +163,7 @@ Status FileWriter::commit() {
     ::unlink(temporary_.c_str());
     return cannot_write(path_, reason);
   }
+  forget_unfinished(temporary_);
   return ok();
 }
 

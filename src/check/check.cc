@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "check/checker.h"
 #include "check/supported.h"
 #include "model/library.h"
@@ -22,6 +23,7 @@ Checker::Checker(const model::Model& model, const Options& options, Report& repo
     : model_(model), options_(options), report_(report) {
   for (const model::Function& function : model.functions) {
     functions_.emplace(id_of(function), &function);
+    function_domains_.insert(canonical(function.domain));
   }
 }
 
@@ -38,8 +40,8 @@ Diagnostic& Checker::add(const Rule& rule, Severity severity, const Place& place
   diagnostic.code = rule.code;
   if (sonnx()) diagnostic.sonnx = rule.sonnx;
   diagnostic.severity = severity;
-  diagnostic.message = std::move(message);
-  diagnostic.place = place.text();
+  diagnostic.message = printable(message, true);
+  diagnostic.place = printable(place.text());
   return diagnostic;
 }
 
@@ -92,9 +94,7 @@ void Checker::imports(const std::vector<model::OpsetId>& list, const Place& plac
              quoted(shown(domain)), import.version,
              known != nullptr ? fmt::format("1 to {}", known->newest) : "1 or more");
     }
-    const bool local = std::any_of(
-        model_.functions.begin(), model_.functions.end(),
-        [&](const model::Function& function) { return canonical(function.domain) == domain; });
+    const bool local = function_domains_.contains(domain);
     const bool added = added_domain(domain) > 0 || model::has_added_functions(domain);
     if (known == nullptr && !local && !added && domain != "sardonyx") {
       Diagnostic& d = report(rule::opset_unknown, place,

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "check/test_models.h"
+#include "check/typable.h"
 #include "model/io.h"
 
 namespace sdx::check {
@@ -143,6 +144,27 @@ TEST(Check, all_violations_come_in_one_report) {
   }
   EXPECT_FALSE(checked(std::make_shared<const Model>(m)));
   EXPECT_TRUE(checked(std::make_shared<const Model>(simple())));
+}
+
+TEST(Check, an_operator_of_a_foreign_domain_is_no_violation_unless_the_model_shall_run) {
+  Model m = simple();
+  m.opset_import.push_back(import("com.example", 1));
+  m.graph->node[0].domain = "com.example";
+  EXPECT_TRUE(check(m).valid());
+  EXPECT_NE(check(m).find("SDX-K0316"), nullptr);
+  Report report = check(m);
+  require_runnable(report);
+  EXPECT_FALSE(report.valid());
+  const auto refused = checked(std::make_shared<const Model>(m));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, "SDX-G0003") << "to run it is refused, by name";
+}
+
+TEST(Check, two_nodes_of_one_name_are_a_violation_and_run_all_the_same) {
+  Model m = simple();
+  for (model::Node& node : m.graph->node) node.name = "same";
+  EXPECT_FALSE(check(m).valid());
+  EXPECT_TRUE(checked(std::make_shared<const Model>(m), {.open_types = true}));
 }
 
 TEST(Check, every_wrong_type_is_reported_with_the_inputs) {

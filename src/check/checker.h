@@ -70,6 +70,7 @@ class Checker {
   void nodes(Scope& scope);
   void node(const model::Node& node, Scope& scope, const Place& place);
   Callee callee(const model::Node& node, const Opsets& opsets) const;
+  bool is_foreign(std::string_view domain) const;
   void unknown_operator(const model::Node& node, const Callee& callee, const Scope& scope,
                         const Place& place);
   void arity(const model::Node& node, const Signature& signature, const Scope& scope,
@@ -168,6 +169,7 @@ class Checker {
   const Options& options_;
   Report& report_;
   std::map<FunctionId, const model::Function*> functions_;
+  std::set<std::string_view> function_domains_;
   Opsets opsets_;
   size_t kept_[2] = {0, 0};
   Diagnostic forgotten_;

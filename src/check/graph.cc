@@ -223,8 +223,10 @@ void Checker::names(const model::Graph& graph, const Scope& scope) {
         fmt::format("not a C identifier: {}{}", quoted(odd[0]), more(odd.size())));
   }
   if (!repeated.empty()) {
-    report(rule::node_name_repeated, *scope.place, "two nodes have the name {}{}",
-           quoted(repeated[0]), repeated.size() == 1 ? "" : more(repeated.size()));
+    add(rule::node_name_repeated,
+        options_.open_types ? Severity::warning : rule::node_name_repeated.severity, *scope.place,
+        fmt::format("two nodes have the name {}{}", quoted(repeated[0]),
+                    repeated.size() == 1 ? "" : more(repeated.size())));
   }
 }
 

@@ -1,10 +1,13 @@
 #include "check/inline.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
+#include "base/stack.h"
 #include "check/versions.h"
 #include "model/fields.h"
+#include "model/functions.h"
 #include "model/names.h"
 
 namespace sdx::check {
@@ -24,6 +27,101 @@ Error too_many_nodes(size_t most) {
   return fail("SDX-G0010", "more than {} nodes after inlining functions", most);
 }
 
+Error too_deep() {
+  return fail("SDX-G0016", "functions and subgraphs stand in each other more than {} deep",
+              kDeepestCalls);
+}
+
+namespace {
+
+// A model whose functions are called a few hundred times each is usual; one that grows from a few
+// kilobytes to millions of nodes is an attack.
+constexpr size_t kFewNodes = size_t{1} << 16, kMostGrowth = 64;
+
+// Counts the nodes of functions, each once, however they call each other.
+class Count {
+ public:
+  explicit Count(const model::Model& model) : functions_(model) {}
+
+  // With all that is called; SIZE_MAX if that is more than a number holds. Without recursion: a
+  // chain of calls may be as long as the file.
+  Result<size_t> of(const std::vector<model::Node>& nodes) {
+    std::vector<Frame> frames;
+    frames.push_back(frame(nullptr, nodes));
+    while (true) {
+      Frame& top = frames.back();
+      if (top.next < top.calls.size()) {
+        const model::Function* called = top.calls[top.next];
+        const auto [at, fresh] = counts_.emplace(called, kOpen);
+        if (fresh) {
+          frames.push_back(frame(called, called->node));
+          continue;
+        }
+        if (at->second == kOpen) return circle(frames, called);
+        top.count = at->second > SIZE_MAX - top.count ? SIZE_MAX : top.count + at->second;
+        ++top.next;
+        continue;
+      }
+      if (frames.size() == 1) return top.count;
+      counts_[top.function] = std::min(top.count, kOpen - 1);
+      frames.pop_back();
+    }
+  }
+
+ private:
+  static constexpr size_t kOpen = SIZE_MAX;
+  struct Frame {
+    const model::Function* function;
+    std::vector<const model::Function*> calls;
+    size_t next = 0, count = 0;
+  };
+
+  Frame frame(const model::Function* function, const std::vector<model::Node>& nodes) {
+    Frame made{function, {}};
+    model::each_node(nodes, [&](const model::Node& node) {
+      if (const model::Function* called = functions_.find(node)) {
+        made.calls.push_back(called);
+      } else {
+        ++made.count;
+      }
+    });
+    return made;
+  }
+  static Error circle(const std::vector<Frame>& frames, const model::Function* called) {
+    std::string chain;
+    bool inside = false;
+    for (const Frame& frame : frames) {
+      inside = inside || frame.function == called;
+      if (inside) chain += model::name_of(*frame.function) + " -> ";
+    }
+    return calls_itself(chain + model::name_of(*called));
+  }
+
+  model::Functions functions_;
+  std::map<const model::Function*, size_t> counts_;
+};
+
+}  // namespace
+
+Result<size_t> inlined_nodes(const model::Model& model, size_t most) {
+  size_t written = 0, all = 0;
+  model::each_node(model, [&](const model::Node&) { ++written; });
+  Count count(model);
+  const auto add = [&](const std::vector<model::Node>& nodes) -> Status {
+    SDX_ASSIGN(const size_t more, count.of(nodes));
+    all = more > SIZE_MAX - all ? SIZE_MAX : all + more;
+    return ok();
+  };
+  if (model.graph) SDX_TRY(add(model.graph->node));
+  for (const model::TrainingInfo& info : model.training_info) {
+    if (info.initialization) SDX_TRY(add(info.initialization->node));
+    if (info.algorithm) SDX_TRY(add(info.algorithm->node));
+  }
+  most = std::min(most, std::max(kFewNodes, kMostGrowth * written));
+  if (all > most) return too_many_nodes(most);
+  return all;
+}
+
 namespace {
 
 using model::Attribute;
@@ -39,6 +137,7 @@ class Inliner {
   Inliner(const model::Model& model, const InlineOptions& options)
       : model_(model),
         options_(options),
+        functions_(model),
         out_(model),
         opsets_(model::opsets_of(model.opset_import)) {}
 
@@ -91,7 +190,24 @@ class Inliner {
     return candidate;
   }
 
+  // Counts what stands in what, functions and subgraphs.
+  struct Deeper {
+    explicit Deeper(size_t& depth) : at(depth) { ++at; }
+    ~Deeper() { --at; }
+    Deeper(const Deeper&) = delete;
+    Deeper& operator=(const Deeper&) = delete;
+    size_t& at;
+  };
+
+  // Stems of names that are made; the file's own names bound how long those become.
+  static std::string short_stem(const std::string& name) {
+    constexpr size_t kLongest = 256;
+    return name.size() <= kLongest ? name : name.substr(name.size() - kLongest);
+  }
+
   Status graph(Graph& g, const model::Opsets& opsets, const Calls& calls) {
+    const Deeper deeper(depth_);
+    if (depth_ > kDeepestCalls) return too_deep();
     std::vector<Node> made;
     for (Node& node : g.node) {
       const std::string place =
@@ -111,7 +227,7 @@ class Inliner {
     });
     SDX_TRY(std::move(status));
     const auto version = opsets.find(node.domain);
-    if (const Function* function = model::find_function(model_, node)) {
+    if (const Function* function = functions_.find(node)) {
       ++calls_;
       return call(*function, node, model::opsets_of(function->opset_import), made, calls);
     }
@@ -154,6 +270,8 @@ class Inliner {
       for (const Function* caller : calls) chain += name_of(*caller) + " -> ";
       return calls_itself(chain + name_of(f));
     }
+    const Deeper deeper(depth_);
+    if (depth_ > kDeepestCalls) return too_deep();
     SDX_TRY(fits_function(f, node));
     Names names;
     for (size_t i = 0; i < f.input.size(); ++i) {
@@ -165,7 +283,8 @@ class Inliner {
       const auto [at, first] = names.emplace(f.output[i], node.output[i]);
       if (!first) copies.emplace_back(at->second, node.output[i]);
     }
-    const std::string stem = node.name.empty() || !plain(node.name) ? f.name : node.name;
+    const std::string stem =
+        short_stem(node.name.empty() || !plain(node.name) ? f.name : node.name);
     std::vector<Node> body = f.node;
     rename(body, names, stem);
     Calls inner = calls;
@@ -174,7 +293,7 @@ class Inliner {
       substitute(part, f, node);
       if (!part.name.empty()) {
         set(part, &Node::name,
-            fmt::format("{}/{}", node.name.empty() ? f.name : node.name, part.name));
+            fmt::format("{}/{}", short_stem(node.name.empty() ? f.name : node.name), part.name));
       }
       if (Status status = add(std::move(part), made, opsets, inner); !status) {
         return std::move(status).error().in(fmt::format("function {}", name_of(f)));
@@ -282,16 +401,18 @@ class Inliner {
 
   const model::Model& model_;
   const InlineOptions& options_;
+  model::Functions functions_;
   model::Model out_;
   model::Opsets opsets_;  // of the model that is made
   std::set<std::string, std::less<>> taken_, used_domains_;
   std::map<std::string, size_t> tried_;
-  size_t count_ = 0, calls_ = 0, bodies_ = 0;
+  size_t count_ = 0, calls_ = 0, bodies_ = 0, depth_ = 0;
 };
 
 }  // namespace
 
 Result<Inlined> inline_functions(const model::Model& model, const InlineOptions& options) {
+  SDX_TRY(inlined_nodes(model, options.most_nodes));
   return Inliner(model, options).all();
 }
 

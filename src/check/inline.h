@@ -31,5 +31,11 @@ Result<Inlined> inline_functions(const model::Model& model, const InlineOptions&
 Status fits_function(const model::Function& function, const model::Node& call);
 Error calls_itself(const std::string& chain);
 Error too_many_nodes(size_t most);
+Error too_deep();
+
+// How many nodes the model has once each call is replaced by the function's nodes; an error where
+// they are more than `most`, or more than a file of that many nodes warrants, or where functions
+// call each other in a circle. Nothing is made: the count of each function is found once.
+Result<size_t> inlined_nodes(const model::Model& model, size_t most);
 
 }  // namespace sdx::check

@@ -5,6 +5,7 @@
 
 #include "check/checker.h"
 #include "model/library.h"
+#include "ops/added.h"
 #include "ops/list.h"
 
 namespace sdx::check {
@@ -104,6 +105,13 @@ void Checker::node(const model::Node& node, Scope& scope, const Place& place) {
   output_types(node, called, scope, place);
 }
 
+// Nobody here can say what operators such a domain has: neither ONNX, nor the model, nor the
+// program.
+bool Checker::is_foreign(std::string_view domain) const {
+  return known_domain(domain) == nullptr && !function_domains_.contains(canonical(domain)) &&
+         added_domain(domain) == 0 && !model::has_added_functions(domain) && domain != "sardonyx";
+}
+
 void Checker::unknown_operator(const model::Node& node, const Callee& called, const Scope& scope,
                                const Place& place) {
   const std::string name = fmt::format("{}.{}", shown(node.domain), node.op_type);
@@ -111,12 +119,19 @@ void Checker::unknown_operator(const model::Node& node, const Callee& called, co
   if (!node.overload.empty()) {
     report(rule::operator_unknown, place, "no function {} has the overload {}", name,
            quoted(node.overload));
+  } else if (called.op == nullptr && is_foreign(node.domain)) {
+    Diagnostic& d =
+        report(rule::operator_foreign, place,
+               "operator {} is of a domain that is not known here: this build cannot run it", name);
+    if (find_op("", node.op_type) != nullptr) {
+      d.help = fmt::format("ai.onnx has an operator {}", node.op_type);
+    } else {
+      d.help = "a function in the model, or an operator added by the program, may define it";
+    }
   } else if (called.op == nullptr) {
     Diagnostic& d = report(rule::operator_unknown, place, "operator {} is not known", name);
     if (find_op("", node.op_type) != nullptr && !canonical(node.domain).empty()) {
       d.help = fmt::format("ai.onnx has an operator {}", node.op_type);
-    } else if (known_domain(node.domain) == nullptr) {
-      d.help = "operators of other domains need a function in the model that defines them";
     }
   } else if (called.signature == nullptr) {
     const auto& all = called.op->signatures();

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
+
 namespace sdx::check {
 
 std::string Diagnostic::text(const std::string& file) const {
@@ -13,7 +15,7 @@ std::string Diagnostic::text(const std::string& file) const {
   for (const std::string& input : inputs) text += "\n   |  " + input;
   for (const std::string& note : notes) text += "\n   = note: " + note;
   if (!help.empty()) text += "\n   = help: " + help;
-  return text;
+  return printable(text, true);
 }
 
 size_t Report::count(Severity severity) const {
@@ -31,16 +33,8 @@ const Diagnostic* Report::find(std::string_view code) const {
 
 std::string quoted(std::string_view name) {
   constexpr size_t kMost = 200;
-  std::string text = "\"";
-  for (const char c : name.substr(0, kMost)) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      text += fmt::format("\\x{:02x}", byte);
-    } else {
-      text += c;
-    }
-  }
-  return text + (name.size() > kMost ? "...\"" : "\"");
+  return fmt::format("\"{}{}\"", printable(name.substr(0, kMost)),
+                     name.size() > kMost ? "..." : "");
 }
 
 }  // namespace sdx::check

@@ -111,7 +111,8 @@ inline constexpr Rule identifier{"SDX-K0216", warning,
                                  "names are C identifiers (an error under the SONNX profiles)",
                                  "IR.md, Names Within a Graph"};
 inline constexpr Rule node_name_repeated{
-    "SDX-K0217", warning, "node names are unique within a graph", "IR.md, Names Within a Graph"};
+    "SDX-K0217", error, "node names are unique within a graph (a model that breaks this runs)",
+    "IR.md, Names Within a Graph"};
 inline constexpr Rule value_info_conflict{
     "SDX-K0218", error,
     "value_info gives an input, initializer or output the type that it has there", "IR.md, Graphs"};
@@ -130,6 +131,9 @@ inline constexpr Rule domain_not_imported{
 inline constexpr Rule operator_unknown{
     "SDX-K0304", error, "the imported operator set, or a function of the model, has the operator",
     "IR.md, Operators"};
+inline constexpr Rule operator_foreign{"SDX-K0316", warning,
+                                       "operators of domains that are not known here cannot be run",
+                                       "IR.md, Operators"};
 inline constexpr Rule operator_too_new{"SDX-K0305", error,
                                        "the operator exists in the imported version of its set",
                                        "IR.md, Operators"};

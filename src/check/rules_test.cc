@@ -138,6 +138,10 @@ void node_rules(std::vector<Case>& cases) {
   cases.push_back({&rule::operator_unknown, simple(), [](Model& m) { n(m).op_type = "Plus"; }});
   cases.push_back(
       {&rule::operator_unknown, with_function(), [](Model& m) { n(m).overload = "o"; }});
+  cases.push_back({&rule::operator_foreign, simple(), [](Model& m) {
+                     m.opset_import.push_back(import("com.example", 1));
+                     n(m).domain = "com.example";
+                   }});
   cases.push_back({&rule::operator_too_new, one("Gelu", {}, {}),
                    [](Model& m) { m.opset_import[0].version = 19; }});
   cases.push_back({&rule::operator_deprecated,

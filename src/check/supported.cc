@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "model/functions.h"
 #include "model/names.h"
 #include "ops/list.h"
 
@@ -29,9 +30,10 @@ Error not_supported(std::string_view domain, std::string_view op) {
 Status all_supported(const model::Model& model) {
   constexpr size_t kMostListed = 20;
   std::map<std::string, std::pair<size_t, std::string>> missing;  // what -> how often, first place
+  const model::Functions functions(model);
   const auto visit = [&](const model::Node& node, const model::Opsets& opsets,
                          const std::string& here) {
-    if (model::find_function(model, node) != nullptr) return;
+    if (functions.find(node) != nullptr) return;
     const std::string domain = node.domain.empty() ? "ai.onnx" : node.domain;
     const auto version = opsets.find(node.domain);
     const Op* op = find_op(node.domain, node.op_type);

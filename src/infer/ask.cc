@@ -34,9 +34,17 @@ bool contradicts(const Facts& made, const Facts& known) {
   return false;
 }
 
+// A size or rank that is refused for being too large may fit all the same.
 bool fits(const sdx::Node& use, const Facts& in, const Facts& out) {
   const Result<Facts> made = forward(use, in, "probe");
-  return made && !contradicts(*made, out);
+  return made ? !contradicts(*made, out) : is_limit(made.error());
+}
+
+// Whether the size may be a rank: that of a list of sizes or axes. To ask with a large one costs as
+// much memory as its shape.
+bool may_be_rank(const Fact& fact) {
+  return fact.rank() == 1 && !fact.value &&
+         (fact.type == DType::undefined || fact.type == DType::i64 || fact.type == DType::i32);
 }
 
 // Integers that stand in the node: sizes of its inputs, elements of small constants, attributes,
@@ -84,6 +92,8 @@ std::set<int64_t> numbers(const sdx::Node& use, const Facts& in, size_t i, size_
 }
 
 }  // namespace
+
+bool is_limit(const Error& error) { return error.code == "SDX-B0102"; }
 
 Result<Facts> forward(const sdx::Node& use, const Facts& in, const std::string& tag) {
   typed::Graph scratch;
@@ -192,7 +202,7 @@ std::optional<Dim> size_of(const sdx::Node& use, const Facts& in, size_t i, size
   const auto accepted = [&](int64_t size) {
     return size >= 0 && fits(use, with(in, i, axis, size), out);
   };
-  if (accepted(kUnlikely)) return std::nullopt;
+  if (may_be_rank(in[i]) || accepted(kUnlikely)) return std::nullopt;
   std::optional<int64_t> found;
   for (const int64_t size : numbers(use, in, i, axis, out)) {
     if (!accepted(size)) continue;

@@ -31,4 +31,7 @@ std::optional<Rank> rank_of(const sdx::Node& use, const Facts& in, size_t i, con
 std::optional<Dim> size_of(const sdx::Node& use, const Facts& in, size_t i, size_t axis,
                            const Facts& out);
 
+// Whether an error says that something is too large, not that it is wrong.
+bool is_limit(const Error& error);
+
 }  // namespace sdx::infer

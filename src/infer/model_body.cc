@@ -1,5 +1,7 @@
 #include "infer/model_body.h"
 
+#include "base/stack.h"
+#include "check/inline.h"
 #include "infer/learnt.h"
 #include "ops/control/unfit_branch.h"
 #include "typed/body.h"
@@ -37,6 +39,7 @@ class ModelBody final : public PartialBody {
         options_(options),
         path_(scope.path),
         calls_(scope.calls),
+        depth_(scope.depth + 1),
         place_(std::move(place)),
         branch_(branch) {
     if (scope.arguments != nullptr) arguments_ = *scope.arguments;
@@ -51,6 +54,7 @@ class ModelBody final : public PartialBody {
       return fail("SDX-G0006", "subgraph \"{}\" has {} inputs, {} are given", graph_.name,
                   graph_.input.size(), formal.size());
     }
+    if (depth_ > kDeepestCalls) return check::too_deep();
     Result<Graph> typed =
         options_.thorough ? learnt(formal, captured) : forwards(formal, captured, options_);
     if (typed) return std::shared_ptr<const Body>(std::make_shared<GraphBody>(*std::move(typed)));
@@ -62,10 +66,11 @@ class ModelBody final : public PartialBody {
   }
 
   Facts required(const Facts& captured) const override {
+    if (depth_ > kDeepestCalls) return captured;
     Net net;
     Scope scope = scope_here();
     if (!walk({}, captured, hushed(), net, scope)) return captured;
-    solve(net, stated(graph_, scope.wires), place_);
+    solve(net, stated(graph_, scope.wires), false, place_);
     Facts facts;
     for (size_t i = 0; i < captured.size(); ++i)
       facts.push_back(net.at(net.sources[graph_.input.size() + i]).fact);
@@ -97,7 +102,7 @@ class ModelBody final : public PartialBody {
     Scope scope = scope_here();
     if (!has_gap(first) || !walk(formal, captured, quick, net, scope))
       return forwards(formal, captured, options_);
-    solve(net, stated(graph_, scope.wires), place_);
+    solve(net, stated(graph_, scope.wires), true, place_);
     Graph typed = empty();
     LearntSink sink(typed, net, nullptr, options_.set, options_.journal);
     SDX_TRY(fill(typed, formal, captured, options_, sink));
@@ -126,8 +131,9 @@ class ModelBody final : public PartialBody {
     scope.opsets = &opsets_;
     scope.arguments = &arguments_;
     scope.graphs = graphs_;
-    scope.path = fmt::format("{}, subgraph \"{}\"", path_, graph_.name);
+    scope.path = fmt::format("{}, subgraph \"{}\"", path_, graph_.name.substr(0, 256));
     scope.calls = calls_;
+    scope.depth = depth_;
     return scope;
   }
 
@@ -157,6 +163,7 @@ class ModelBody final : public PartialBody {
   GraphArguments graphs_;
   std::string path_;
   std::vector<const model::Function*> calls_;
+  size_t depth_;
   std::string place_;
   bool branch_;  // of an If: it may fit other sizes than those at hand
 };

@@ -33,7 +33,9 @@ class Solver {
     backward_.assign(net.size(), true);
   }
 
-  void run() {
+  // `guess`: where nothing decides a rank, one that is likely is assumed. For people alone: a run
+  // takes inputs of any rank that the nodes allow.
+  void run(bool guess) {
     // Knowledge only grows; the bound is against an operator whose rule contradicts itself.
     constexpr int kMostRounds = 64;
     bool assume = false;
@@ -49,6 +51,7 @@ class Solver {
       if (assume || !rank_missing()) return;
       choose_branches();
       if (changed_) continue;
+      if (!guess) return;
       // Only when nothing more follows, and one assumption at a time.
       assume = true;
       backward_.assign(net_.size(), true);
@@ -323,13 +326,13 @@ class Solver {
 
 }  // namespace
 
-void solve(Net& net, const std::vector<Stated>& stated, const std::string& place) {
+void solve(Net& net, const std::vector<Stated>& stated, bool guess, const std::string& place) {
   Solver solver(net, place);
   for (const Stated& s : stated) {
     if (net.nodes[s.wire.node].kind == Kind::op)
       solver.tell(s.wire, s.fact, {Reason::By::stated, s.wire.node});
   }
-  solver.run();
+  solver.run(guess);
 }
 
 }  // namespace sdx::infer

@@ -12,8 +12,9 @@ struct Stated {
   Fact fact;
 };
 
-// `place`: of a subgraph, among all graphs; names of sizes that are still open start with it.
-void solve(Net& net, const std::vector<Stated>& stated, const std::string& place = "");
+// `guess`: assume likely ranks where nothing decides them; for people alone. `place`: of a
+// subgraph, among all graphs; names of sizes that are still open start with it.
+void solve(Net& net, const std::vector<Stated>& stated, bool guess, const std::string& place = "");
 
 // A subgraph that can say what it requires of the outer wires it captures.
 class PartialBody : public BodySource {

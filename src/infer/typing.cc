@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/budget.h"
+#include "base/deadline.h"
+#include "base/stack.h"
 #include "check/inline.h"
 #include "check/supported.h"
 #include "gradient/gradient.h"
@@ -9,6 +12,8 @@
 #include "infer/model_body.h"
 #include "infer/names.h"
 #include "infer/walk.h"
+#include "model/functions.h"
+#include "model/library.h"
 #include "model/tensor.h"
 #include "ops/list.h"
 
@@ -19,6 +24,20 @@ using typed::Graph;
 using typed::Outlet;
 
 constexpr std::string_view kTraining = "ai.onnx.preview.training";
+
+// The functions of the model that this thread is typing: its subgraphs are typed one by one.
+const model::Functions& functions_of(const std::shared_ptr<const model::Model>& model) {
+  struct Last {
+    std::weak_ptr<const model::Model> model;
+    std::optional<model::Functions> functions;
+  };
+  static thread_local Last last;
+  if (!last.functions || last.model.lock() != model) {
+    last.functions.emplace(*model);
+    last.model = model;
+  }
+  return *last.functions;
+}
 
 class Typer {
  public:
@@ -91,17 +110,26 @@ class Typer {
     return named == node.output.end() ? node.name : *named;
   }
 
+  const model::Function* called_by(const model::Node& node) const {
+    if (model_->functions.empty()) return model::find_added_function(node);
+    return functions_of(model_).find(node);
+  }
+
   Status add(const std::vector<model::Node>& list, size_t at, Scope& scope) {
     const model::Node& node = list[at];
     if (sink_.size() > options_.most_nodes) {
       return check::too_many_nodes(options_.most_nodes);
+    }
+    Deadline::poll();
+    if (Budget* budget = Budget::open(); budget != nullptr && !budget->take_step()) {
+      return fail("SDX-G0017", "subgraphs within subgraphs are typed again too often");
     }
     std::vector<Outlet> inputs;
     for (const std::string& name : node.input) {
       SDX_ASSIGN(const Outlet outlet, wire(name, scope));
       inputs.push_back(outlet);
     }
-    if (const model::Function* function = find_function(*model_, node))
+    if (const model::Function* function = called_by(node))
       return call(*function, node, inputs, scope);
 
     const auto version = scope.opsets->find(node.domain);
@@ -136,7 +164,8 @@ class Typer {
         continue;
       }
       if (const auto given = argument(attribute, scope)) {
-        use.attrs.emplace(attribute.name, body_source(*given, captured, attribute.name));
+        use.attrs.emplace(attribute.name,
+                          body_source(*given, captured, attribute.name, scope.depth));
         continue;
       }
       SDX_ASSIGN(std::optional<AttrValue> value, attribute_value(attribute, scope.arguments));
@@ -200,6 +229,7 @@ class Typer {
     inner.arguments = scope.arguments;
     inner.path = scope.path;
     inner.calls = scope.calls;
+    inner.depth = scope.depth;
     std::vector<Outlet> outside;  // of each source of `graph`
     for (size_t i = 0; i < independent.size(); ++i) {
       Fact fact = sink_.fact(inputs[i]);
@@ -272,15 +302,17 @@ class Typer {
       for (const model::Function* caller : outer.calls) chain += caller->name + " -> ";
       return check::calls_itself(chain + function.name);
     }
+    if (outer.depth >= kDeepestCalls) return check::too_deep();
     SDX_TRY(check::fits_function(function, node));
     AttrMap arguments;
     const Opsets opsets = opsets_of(function.opset_import);
     Scope scope;
     scope.opsets = &opsets;
     scope.arguments = &arguments;
-    scope.path = fmt::format("{}, function {}", outer.path, function.name);
+    scope.path = fmt::format("{}, function {}", outer.path, function.name.substr(0, 256));
     scope.calls = outer.calls;
     scope.calls.push_back(&function);
+    scope.depth = outer.depth + 1;
     const auto take = [&](const model::Attribute& attribute, const Scope& from) -> Status {
       if (attribute.g) return take_graph(attribute, from, scope);
       if (const auto given = argument(attribute, from)) {
@@ -298,6 +330,7 @@ class Typer {
     nothing.opsets = &opsets;
     nothing.path = scope.path;
     nothing.calls = scope.calls;
+    nothing.depth = scope.depth;
     for (const model::Attribute& attribute : function.attribute_proto)
       SDX_TRY(take(attribute, nothing));
     for (const model::Attribute& attribute : node.attribute) SDX_TRY(take(attribute, outer));
@@ -332,8 +365,9 @@ class Typer {
 
   std::shared_ptr<const BodySource> body_source(const GraphArgument& given,
                                                 std::vector<std::string> captured,
-                                                const std::string& attribute) {
+                                                const std::string& attribute, size_t depth) {
     Scope scope;
+    scope.depth = depth;
     scope.opsets = &given.opsets;
     scope.arguments = &given.arguments;
     scope.graphs = given.graphs;

@@ -22,6 +22,7 @@ struct Scope {
   GraphArguments graphs;               // those of them that are graphs
   std::string path;                    // "graph \"main\"" and the calls on the way here
   std::vector<const model::Function*> calls;
+  size_t depth = 0;  // functions and subgraphs around this place
 };
 
 // A graph that a function is given. It means what it says where it is written: the function sees

@@ -1,9 +1,13 @@
 #include "kernel/cpus.h"
 
 #include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -48,8 +52,11 @@ bool lists(const std::string& controllers, const std::string& wanted) {
 
 }  // namespace
 
-std::optional<double> cgroup_cpus(const std::string& membership, const std::string& root) {
-  std::optional<double> least;
+// visit(folder, unified) for the groups that the process is in, up to the root, in the hierarchy of
+// version 2 and in that of `controller` of version 1.
+template <class Visit>
+static void each_group(const std::string& membership, const std::string& root,
+                       const std::string& controller, const Visit& visit) {
   std::istringstream lines(membership);
   // "0::/path" is version 2, "4:cpu,cpuacct:/path" a hierarchy of version 1.
   for (std::string line; std::getline(lines, line);) {
@@ -58,26 +65,58 @@ std::optional<double> cgroup_cpus(const std::string& membership, const std::stri
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
     const bool unified = controllers.empty();
-    if (!unified && !lists(controllers, "cpu")) continue;
+    if (!unified && !lists(controllers, controller)) continue;
     std::vector<std::string> mounts;
     if (unified) {
       mounts = {root, root + "/unified"};
     } else {
-      mounts = {root + "/cpu", root + "/" + controllers};
+      mounts = {root + "/" + controller, root + "/" + controllers};
     }
     for (const std::string& mount : mounts) {
       // A container often sees its own group as the root: groups that are not there say nothing.
       std::string path = line.substr(second + 1);
       while (true) {
         while (!path.empty() && path.back() == '/') path.pop_back();
-        if (const auto here = allowed_in(mount + path, unified))
-          least = std::min(least.value_or(*here), *here);
+        visit(mount + path, unified);
         if (path.empty()) break;
         path.resize(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
       }
     }
   }
+}
+
+std::optional<double> cgroup_cpus(const std::string& membership, const std::string& root) {
+  std::optional<double> least;
+  each_group(membership, root, "cpu", [&](const std::string& folder, bool unified) {
+    if (const auto here = allowed_in(folder, unified))
+      least = std::min(least.value_or(*here), *here);
+  });
   return least;
+}
+
+std::optional<size_t> cgroup_memory(const std::string& membership, const std::string& root) {
+  std::optional<size_t> least;
+  each_group(membership, root, "memory", [&](const std::string& folder, bool unified) {
+    const std::string text =
+        words(folder + (unified ? "/memory.max" : "/memory.limit_in_bytes")).first;
+    size_t bytes = 0;
+    const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), bytes);
+    if (bad == std::errc{} && end != text.data()) least = std::min(least.value_or(bytes), bytes);
+  });
+  return least;
+}
+
+size_t allowed_memory() {
+  const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  size_t bytes = pages > 0 && size > 0 ? size_t(pages) * size_t(size) : SIZE_MAX;
+  for (const auto kind : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit limit{};
+    if (getrlimit(kind, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+      bytes = std::min<size_t>(bytes, limit.rlim_cur);
+  }
+  std::ostringstream membership;
+  membership << std::ifstream("/proc/self/cgroup").rdbuf();
+  return std::min(bytes, cgroup_memory(membership.str(), "/sys/fs/cgroup").value_or(SIZE_MAX));
 }
 
 int allowed_cpus() {

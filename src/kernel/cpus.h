@@ -1,6 +1,7 @@
-// How many CPUs this process may use.
+// How many CPUs and how much memory this process may use.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -14,5 +15,10 @@ int allowed_cpus();
 // all are silent. `membership` is the content of /proc/self/cgroup, `root` is where the groups are
 // mounted.
 std::optional<double> cgroup_cpus(const std::string& membership, const std::string& root);
+
+// The least of the machine's memory, of what its control groups allow (memory.max,
+// memory.limit_in_bytes) and of its resource limits, in bytes.
+size_t allowed_memory();
+std::optional<size_t> cgroup_memory(const std::string& membership, const std::string& root);
 
 }  // namespace sdx

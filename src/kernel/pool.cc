@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/deadline.h"
 #include "kernel/cpus.h"
 
 namespace sdx {
@@ -76,6 +77,7 @@ struct Crew {
   Fn fn = nullptr;
   void* body = nullptr;
   size_t n = 0, chunk = 1;
+  const Deadline* deadline = nullptr;  // of the caller
   std::atomic<size_t> next{0};
   // What a body threw, for the caller; the first if several did.
   std::atomic<bool> failed{false};
@@ -84,11 +86,14 @@ struct Crew {
   void work(int thread) noexcept {
     inside_loop = thread;
     try {
+      const Deadline handed(deadline);
       for (size_t begin; (begin = next.fetch_add(chunk, std::memory_order_relaxed)) < n;) {
+        if (deadline != nullptr) Deadline::poll();
         fn(body, begin, std::min(n, begin + chunk), thread);
       }
     } catch (...) {
       if (!failed.exchange(true, std::memory_order_relaxed)) thrown = std::current_exception();
+      next.store(n, std::memory_order_relaxed);  // the others need not go on
     }
     inside_loop = -1;
   }
@@ -153,6 +158,26 @@ Pool::~Pool() {
   if (crew->forks_before == forks.load(std::memory_order_relaxed)) delete crew;
 }
 
+namespace {
+
+// Under a deadline a loop is cut into more pieces, between which it is looked at.
+size_t piece_of(size_t n) {
+  constexpr size_t kPieces = 256;
+  return (n + kPieces - 1) / kPieces;
+}
+
+void alone(size_t n, size_t grain, Crew::Fn fn, void* body) {
+  const int thread = std::max(0, inside_loop);
+  if (Deadline::current() == nullptr || n <= grain) return fn(body, 0, n, thread);
+  const size_t piece = std::max(grain, piece_of(n));
+  for (size_t begin = 0; begin < n; begin += piece) {
+    Deadline::poll();
+    fn(body, begin, std::min(n, begin + piece), thread);
+  }
+}
+
+}  // namespace
+
 int Pool::threads() const { return state_->threads; }
 
 void Pool::run(size_t n, size_t grain, Fn fn, void* body) {
@@ -171,7 +196,7 @@ void Pool::run(size_t n, size_t grain, Fn fn, void* body) {
   if (n == 0) return;
   if (s.threads == 1 || n <= grain || inside_loop >= 0 ||
       s.busy.exchange(true, std::memory_order_acquire)) {
-    fn(body, 0, n, std::max(0, inside_loop));
+    alone(n, grain, fn, body);
     return;
   }
   s.fn = fn;
@@ -179,7 +204,8 @@ void Pool::run(size_t n, size_t grain, Fn fn, void* body) {
   s.n = n;
   // A few chunks per thread even out cores of unequal speed.
   const size_t even = (n + size_t(s.threads) * 4 - 1) / (size_t(s.threads) * 4);
-  s.chunk = std::max(grain, even);
+  s.deadline = Deadline::current();
+  s.chunk = std::max(grain, s.deadline == nullptr ? even : std::min(even, piece_of(n)));
   s.next.store(0, std::memory_order_relaxed);
   s.open_round(0);
   s.work(0);

@@ -1,7 +1,12 @@
+#include <algorithm>
+
+#include "base/budget.h"
 #include "model/tensor.h"
 
 namespace sdx::model {
 namespace {
+
+constexpr size_t kFewDenseBytes = size_t{64} << 20;
 
 // The row-major position that index i names, in either of the two forms.
 Result<size_t> position(const Tensor& indices, size_t i, const Dims& dims, size_t count) {
@@ -41,9 +46,18 @@ Result<Tensor> scatter(const SparseTensorData& sparse, size_t most_bytes) {
   SDX_ASSIGN(const std::vector<size_t> positions, positions_of(sparse));
   SDX_ASSIGN(const Tensor values, to_tensor(*sparse.values));
   SDX_ASSIGN(const size_t count, element_count(sparse.dims));
-  if (bytes_for(values.type(), count) > most_bytes) {
+  const size_t bytes = bytes_for(values.type(), count);
+  // A few bytes of file must not become gigabytes of zeros.
+  constexpr size_t kMostGrowth = 1024;
+  const size_t stored = values.bytes() + positions.size() * sizeof(int64_t);
+  most_bytes = std::min(most_bytes, std::max(kFewDenseBytes, kMostGrowth * stored));
+  if (bytes > most_bytes) {
     return fail("SDX-M0202", "shape {} of {} takes more than {} bytes", to_string(sparse.dims),
                 onnx_name(values.type()), most_bytes);
+  }
+  if (Budget* budget = Budget::open(); budget != nullptr && !budget->take_bytes(bytes)) {
+    return fail("SDX-M0202", "sparse tensors of shapes like {} take too many bytes in all",
+                to_string(sparse.dims));
   }
   Tensor dense = Tensor::make(values.type(), sparse.dims);
   for (size_t i = 0; i < positions.size(); ++i) copy_element(values, i, dense, positions[i]);

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "base/stack.h"
 #include "fact/assume.h"
 #include "plan/grow/grow.h"
+#include "plan/warranted.h"
+#include "typed/folding.h"
 
 namespace sdx::plan {
 namespace {
@@ -54,6 +57,41 @@ Status outputs_fit(const Plan& plan, size_t most) {
                   outputs[i].name, fact.text(), most);
     }
     total += bytes;
+  }
+  return ok();
+}
+
+Result<typed::Graph> specialized(const rewrite::Rewritten& rewritten, const Bindings& bindings,
+                                 Trace& trace, Lasting& lasting) {
+  return on_deep_stack([&] {
+    const typed::FoldingAccount account(rewritten.graph());
+    return specialize(rewritten, bindings, trace, lasting);
+  });
+}
+
+// With what to do about it, where the limit is one that nobody gave.
+Error explained(Error error, size_t most) {
+  if (is_by_default(most)) {
+    error.help =
+        "that is more than the sizes of the model and its inputs warrant; --arena-limit, or "
+        "arena_bytes of the options, allows it";
+  }
+  return error;
+}
+
+// Asked before anything is packed: kernels make tables as large as what they write.
+Status wires_fit(const typed::Graph& graph, size_t most) {
+  const size_t limit = memory_limit(graph, most);
+  for (const typed::Node& node : graph.nodes()) {
+    if (node.kind != typed::Node::Kind::op) continue;
+    for (const Fact& fact : node.outputs) {
+      if (!fact.present() || !fact.is_concrete() || fact.type == DType::undefined) continue;
+      const auto count = element_count(fact.dims());
+      if (count && bytes_for(fact.type, *count) <= limit) continue;
+      return explained(fail("SDX-R0020", "{} gives {}, more than the limit of {} bytes",
+                            typed::shown(node), fact.text(), limit),
+                       most);
+    }
   }
   return ok();
 }
@@ -111,10 +149,11 @@ Status Compiled::prepare() {
   typed::Graph ready;
   if (branches) {
     Trace trace;
-    SDX_ASSIGN(ready, specialize(rewritten_, {}, trace, *lasting_));
+    SDX_ASSIGN(ready, specialized(rewritten_, {}, trace, *lasting_));
   } else {
     ready = rewritten_.take_graph();
   }
+  SDX_TRY(wires_fit(ready, settings_.most_arena_bytes));
   SDX_ASSIGN(Plan made, choose_steps(std::move(ready), settings_.plan, *pool_, packs_.get()));
   place_wires(made, lay_out(made));
   forget_packed(made);
@@ -186,7 +225,8 @@ Result<std::shared_ptr<const Planned>> Compiled::planned_under(const Bindings& b
 Result<Plan> Compiled::plan_anew(const Bindings& bindings) const {
   ++made_anew_;
   Trace trace;
-  SDX_ASSIGN(typed::Graph graph, specialize(rewritten_, bindings, trace, *lasting_));
+  SDX_ASSIGN(typed::Graph graph, specialized(rewritten_, bindings, trace, *lasting_));
+  SDX_TRY(wires_fit(graph, settings_.most_arena_bytes));
   SDX_ASSIGN(Plan made, choose_steps(std::move(graph), settings_.plan, *pool_, packs_.get()));
   Layout layout = lay_out(made);
   if (trace.whole) base_ = std::make_unique<Base>(std::move(trace), made, layout);
@@ -196,11 +236,15 @@ Result<Plan> Compiled::plan_anew(const Bindings& bindings) const {
 }
 
 Result<std::shared_ptr<const Planned>> Compiled::keep(const Bindings& bindings, Plan made) const {
-  if (made.arena_bytes > settings_.most_arena_bytes) {
-    return fail("SDX-R0020", "the arena would take {} bytes, the limit is {}", made.arena_bytes,
-                settings_.most_arena_bytes);
+  const size_t most = settings_.most_arena_bytes, limit = memory_limit(made.graph, most);
+  SDX_TRY(wires_fit(made.graph, most));
+  if (made.arena_bytes > limit) {
+    return explained(fail("SDX-R0020", "the arena would take {} bytes, the limit is {}",
+                          made.arena_bytes, limit),
+                     most);
   }
-  SDX_TRY(outputs_fit(made, settings_.most_arena_bytes));
+  if (Status status = outputs_fit(made, limit); !status)
+    return explained(std::move(status).error(), most);
   ++plans_made_;
   plans_.emplace_front(bindings, std::make_shared<const Planned>(std::move(made)));
   const auto newest = plans_.front().second;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <random>
 
 #include "typed/text.h"
@@ -25,6 +27,27 @@ TEST(Memory, a_residual_network_needs_no_more_than_what_lives) {
     blocks.push_back({1024, s + 3, s + 3});    // scratch
   }
   EXPECT_EQ(assign_offsets(blocks), most_live_bytes(blocks));
+}
+
+TEST(Memory, as_many_wires_at_once_as_a_file_can_have_are_placed_soon_and_apart) {
+  std::mt19937 random(3);
+  std::vector<Block> blocks;
+  constexpr size_t kWires = 100000;
+  for (size_t i = 0; i < kWires; ++i)  // half of them live until the end
+    blocks.push_back({64 * (1 + random() % 8), i, i % 2 == 0 ? kWires : i + 1 + random() % 100});
+  const auto start = std::chrono::steady_clock::now();
+  const size_t total = assign_offsets(blocks);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  EXPECT_LE(total, 2 * most_live_bytes(blocks));
+  // Of those alive at the end, in the order of memory, each ends before the next begins.
+  std::vector<Block> last;
+  for (const Block& block : blocks) {
+    if (block.last == kWires) last.push_back(block);
+  }
+  std::sort(last.begin(), last.end(),
+            [](const Block& a, const Block& b) { return a.offset < b.offset; });
+  for (size_t i = 1; i < last.size(); ++i)
+    ASSERT_LE(last[i - 1].offset + last[i - 1].bytes, last[i].offset);
 }
 
 TEST(Memory, blocks_alive_together_never_overlap_and_little_is_wasted) {

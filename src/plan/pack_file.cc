@@ -9,6 +9,7 @@
 #include "base/aligned.h"
 #include "base/sha256.h"
 #include "base/tensor.h"
+#include "bytes/ours.h"
 
 namespace sdx::plan {
 namespace {
@@ -59,6 +60,9 @@ Result<std::shared_ptr<const PackFile>> PackFile::open(const std::string& path,
   std::error_code problem;
   if (!std::filesystem::exists(path, problem) && !problem)
     return fail(std::string(kAbsent), "there is no \"{}\"", path);
+  // Kernels read what it holds as they would read what they packed: the sums in it see accidents,
+  // not forgery.
+  if (const auto why = why_not_ours(path)) return unusable(*why);
   auto mapped = MappedFile::open(path, SIZE_MAX);
   if (!mapped) return unusable(mapped.error().what);
   const std::span<const std::byte> all = (*mapped)->bytes();
@@ -115,7 +119,13 @@ Status PackFile::write(const std::string& path, std::string_view stamp,
     SDX_TRY(writer->write(entry.bytes));
     SDX_TRY(pad(entry.bytes.size()));
   }
-  return writer->commit();
+  SDX_TRY(writer->commit());
+  // Whatever the process's mask allows: a file that others may write is not read again.
+  std::error_code ignored;
+  std::filesystem::permissions(
+      path, std::filesystem::perms::group_write | std::filesystem::perms::others_write,
+      std::filesystem::perm_options::remove, ignored);
+  return ok();
 }
 
 }  // namespace sdx::plan

@@ -83,24 +83,26 @@ std::vector<uint32_t> execution_order(const typed::Graph& graph) {
            return !input.present() || from_constants[input.node];
          }));
   }
-  std::vector<uint32_t> order, pending;
+  std::vector<uint32_t> order;
+  std::vector<std::pair<uint32_t, size_t>> pending;  // a node, and its first input not yet seen
   const auto schedule = [&](uint32_t root) {
-    pending = {root};
+    pending = {{root, 0}};
     while (!pending.empty()) {
-      const uint32_t id = pending.back();
+      auto& [id, next] = pending.back();
       const typed::Node& node = graph.node(id);
-      const auto missing =
-          std::find_if(node.inputs.begin(), node.inputs.end(), [&](typed::Outlet input) {
+      const auto missing = std::find_if(
+          node.inputs.begin() + std::ptrdiff_t(next), node.inputs.end(), [&](typed::Outlet input) {
             return input.present() && !done[input.node] &&
                    graph.node(input.node).kind == typed::Node::Kind::op;
           });
+      next = size_t(missing - node.inputs.begin());
       if (!done[id] && missing != node.inputs.end()) {
-        pending.push_back(missing->node);
+        pending.emplace_back(missing->node, 0);
         continue;
       }
-      pending.pop_back();
       if (!done[id]) order.push_back(id);
       done[id] = true;
+      pending.pop_back();
     }
   };
   for (uint32_t id = 0; id < graph.size(); ++id) {

@@ -151,4 +151,10 @@ Result<Graph> specialize(const rewrite::Rewritten& rewritten, const Bindings& bi
   return ready;
 }
 
+Result<Graph> specialize(const rewrite::Rewritten& rewritten, const Bindings& bindings) {
+  Trace trace;
+  Lasting lasting;
+  return specialize(rewritten, bindings, trace, lasting);
+}
+
 }  // namespace sdx::plan

@@ -38,5 +38,7 @@ struct Trace {
 // node that holds it.
 Result<typed::Graph> specialize(const rewrite::Rewritten& rewritten, const Bindings& bindings,
                                 Trace& trace, Lasting& lasting);
+// The same for one set of sizes, of which no other will be made.
+Result<typed::Graph> specialize(const rewrite::Rewritten& rewritten, const Bindings& bindings);
 
 }  // namespace sdx::plan

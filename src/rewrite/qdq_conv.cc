@@ -29,7 +29,7 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
   std::optional<Tensor> integers;
   if (conv->inputs.size() > 2 && conv->inputs[2].present()) {
     const Fact& bias = r.old.fact(conv->inputs[2]);
-    if (bias.value) integers = integer_bias(*bias.value, *x, *w);
+    if (bias.value) integers = integer_bias(*bias.value, *x, *w, *y);
     if (!integers) return Wires();
   }
   std::vector<Outlet> inputs =

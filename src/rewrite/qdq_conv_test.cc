@@ -69,6 +69,27 @@ TEST(QdqConv, an_island_becomes_the_integer_convolution_and_equals_it) {
   EXPECT_TRUE(equal((*a)[0], (*c)[0]));
 }
 
+TEST(QdqConv, a_bias_that_integers_would_change_by_more_than_half_a_step_of_the_output_stays) {
+  std::string text = kIsland;
+  const auto put = [&](const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+  };
+  put("%sx = f32[] {0.25}", "%sx = f32[] {1.0}");
+  put("%sw = f32[] {0.5}", "%sw = f32[] {1.0}");
+  put("%b = f32[1] {1.0}", "%b = f32[1] {0.3}");
+  const auto converts = [](const std::string& given) {
+    const auto made = to_standard_numerics(graph(given));
+    EXPECT_TRUE(made.ok()) << made.error().text();
+    const auto nodes = made->nodes();
+    return std::any_of(nodes.begin(), nodes.end(), [](const typed::Node& node) {
+      return node.kind == typed::Node::Kind::op && node.op().name == "QLinearConv";
+    });
+  };
+  EXPECT_FALSE(converts(text));  // 0.3 would become 0, which is 2.4 steps of 0.125
+  put("%sy = f32[] {0.125}", "%sy = f32[] {0.75}");
+  EXPECT_TRUE(converts(text));
+}
+
 TEST(QdqConv, a_convolution_that_somebody_else_reads_stays) {
   std::string text = kIsland;
   text.insert(text.find("  output"), "  output \"c\" = %3\n");

@@ -57,7 +57,7 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
     const Fact& bias = r.old.fact(gemm->inputs[2]);
     if (!bias.value || bias.rank() != 1 || bias.value->count() != size_t(kernels.dims()[0]))
       return Wires();
-    integers = integer_bias(*bias.value, *x, *w);
+    integers = integer_bias(*bias.value, *x, *w, *y);
     if (!integers) return Wires();
   }
   SDX_ASSIGN(const Outlet pixels,

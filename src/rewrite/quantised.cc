@@ -55,7 +55,8 @@ std::optional<Quantised> dequantised(const Rewriting& r, Outlet wire, bool chann
   return quantised(r, node, r.old.fact(node.inputs[0]).type, channels);
 }
 
-std::optional<Tensor> integer_bias(const Tensor& bias, const Quantised& x, const Quantised& w) {
+std::optional<Tensor> integer_bias(const Tensor& bias, const Quantised& x, const Quantised& w,
+                                   const Quantised& y) {
   if (bias.type() != DType::f32 || bias.rank() != 1) return std::nullopt;
   Tensor integers = Tensor::make(DType::i32, bias.dims());
   for (size_t c = 0; c < bias.count(); ++c) {
@@ -63,6 +64,9 @@ std::optional<Tensor> integer_bias(const Tensor& bias, const Quantised& x, const
         *x.scale->data<float>() * w.scale->data<float>()[w.scale->count() > 1 ? c : 0];
     const float steps = std::nearbyint(bias.data<float>()[c] / unit);
     if (!(std::fabs(steps) < 0x1p30f)) return std::nullopt;
+    // Where x_scale * w_scale is coarse, rounding to it could change the answer by many steps of y.
+    const double change = double(steps) * double(unit) - double(bias.data<float>()[c]);
+    if (!(std::fabs(change) <= double(*y.scale->data<float>()) / 2)) return std::nullopt;
     integers.data<int32_t>()[c] = int32_t(steps);
   }
   return integers;

@@ -20,8 +20,10 @@ std::optional<Quantised> quantised(const Rewriting&, const typed::Node& node, DT
                                    bool channels);
 // The DequantizeLinear that makes an old wire.
 std::optional<Quantised> dequantised(const Rewriting&, typed::Outlet wire, bool channels);
-// The bias of a product in units of scale(x) * scale(w); nothing if it does not fit.
-std::optional<Tensor> integer_bias(const Tensor& bias, const Quantised& x, const Quantised& w);
+// The bias of a product in units of scale(x) * scale(w); nothing if it does not fit, or if rounding
+// it to them changes it by more than half a step of y.
+std::optional<Tensor> integer_bias(const Tensor& bias, const Quantised& x, const Quantised& w,
+                                   const Quantised& y);
 // The inputs of a QLinearConv of image `x` with `weights`, new wires both, and a bias as integers
 // if there is one.
 std::vector<typed::Outlet> qlinear_conv_inputs(Rewriting&, typed::Outlet image,

@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "base/deadline.h"
+#include "base/stack.h"
+#include "bytes/shortened.h"
 #include "plan/lasting.h"
+#include "plan/warranted.h"
 #include "run/guard.h"
 #include "typed/eval.h"
+#include "typed/folding.h"
 
 namespace sdx::run {
 
@@ -13,11 +18,32 @@ using plan::Place;
 using plan::Step;
 using typed::Outlet;
 
+namespace {
+
+// Bytes of values whose size only running told, of this run and of those around it on this thread.
+thread_local size_t late_bytes = 0;
+
+Error time_is_up() { return fail("SDX-R0031", "the run reached its time limit"); }
+
+// work(), which a limit may end in the middle: what it made is lost then, and nothing else.
+template <class Work>
+Status in_time(const RunOptions& options, const Work& work) {
+  if (!options.limited()) return work();
+  try {
+    const Deadline deadline(options.deadline, options.stop);
+    return work();
+  } catch (const TimeIsUp&) {
+    Status status = options.check();
+    return status ? Status(time_is_up()) : std::move(status);
+  }
+}
+
+}  // namespace
+
 Status RunOptions::check() const {
   if (stop != nullptr && stop->load(std::memory_order_relaxed))
     return fail("SDX-R0030", "the run was stopped by its caller");
-  if (deadline != Clock::time_point::max() && Clock::now() >= deadline)
-    return fail("SDX-R0031", "the run reached its time limit");
+  if (deadline != Clock::time_point::max() && Clock::now() >= deadline) return time_is_up();
   return ok();
 }
 
@@ -209,10 +235,21 @@ Result<std::vector<Value>> Session::run_body(const Body& body, std::span<const V
   options.wanted = nullptr;
   if (options.observer != nullptr)
     options.observer = options.observer->inside(*running_node_, typed_body->graph());
-  return session->run(inputs, options);
+  // Subgraphs nest: a thread with a small stack hands the next one to a thread with a large one.
+  constexpr size_t kOfOneLevel = size_t{192} << 10;
+  const plan::Around around(planned_->plan.graph);
+  return on_deep_stack([&] { return session->run(inputs, options); }, stack::has(kOfOneLevel));
 }
 
 namespace {
+
+// The memory that a value keeps; items of a sequence may be shared with others.
+size_t bytes_of(const Value& value) {
+  if (value.is_tensor()) return typed::bytes_held(value.tensor());
+  size_t bytes = 0;
+  if (value.is_sequence()) bytes = value.sequence().size() * sizeof(Value);
+  return bytes;
+}
 
 // Values of such a wire were not judged when its reader was planned.
 bool has_open_type(const Fact& fact) {
@@ -221,6 +258,20 @@ bool has_open_type(const Fact& fact) {
 }
 
 }  // namespace
+
+// What the node gives, if it fits in the memory that `held` leaves. Few bytes are there for every
+// model; how many more this one warrants is counted when they are asked for.
+static Result<std::vector<Value>> eval_within(const typed::Graph& graph, const typed::Node& node,
+                                              std::span<const Value> arguments,
+                                              typed::EvalOptions& eval, size_t held, size_t most) {
+  const auto left = [&](size_t limit) { return held < limit ? limit - held : 0; };
+  const size_t few = left(std::min(most, plan::kFewBytes));
+  eval.most_bytes = few;
+  auto made = typed::eval(node.use, arguments, eval);
+  if (made || made.error().code != typed::kTooManyBytes) return made;
+  eval.most_bytes = left(plan::memory_limit(graph, most));
+  return eval.most_bytes > few ? typed::eval(node.use, arguments, eval) : std::move(made);
+}
 
 Status Session::run_late(const Step& step, std::span<const Value> inputs,
                          std::span<const Tensor> outputs, const RunOptions& options) {
@@ -235,7 +286,6 @@ Status Session::run_late(const Step& step, std::span<const Value> inputs,
   eval.reference = plan.options.reference;
   eval.isa = plan.options.isa;
   eval.bodies = this;
-  eval.most_bytes = compiled_->settings().most_arena_bytes;
   eval.check_types = std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Outlet input) {
     return has_open_type(plan.graph.fact(input));
   });
@@ -252,7 +302,13 @@ Status Session::run_late(const Step& step, std::span<const Value> inputs,
   }
   running_ = &options;
   running_node_ = &node;
-  SDX_ASSIGN(late_[step.node], typed::eval(node.use, arguments, eval));
+  SDX_TRY(in_time(options, [&]() -> Status {
+    SDX_ASSIGN(late_[step.node],
+               eval_within(plan.graph, node, arguments, eval, arena_size_ + late_bytes,
+                           compiled_->settings().most_arena_bytes));
+    return ok();
+  }));
+  for (const Value& value : late_[step.node]) late_bytes += bytes_of(value);
   // What is known of an output may follow from a model's claim, and readers may be planned by it.
   for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
     const Fact& fact = node.outputs[slot];
@@ -315,6 +371,7 @@ Status Session::execute(std::span<const Value> inputs, std::span<Tensor> outputs
       error.what = fmt::format("{}: {}", node.op().name, error.what);
       return std::move(error).in(fmt::format("node \"{}\" ({})", node.use.name, node.op().name));
     };
+    Deadline::poll();  // of whoever holds one for this thread
     if (limited) {
       if (Status status = options.check(); !status) return here(std::move(status).error());
     }
@@ -352,8 +409,11 @@ Status Session::execute(std::span<const Value> inputs, std::span<Tensor> outputs
       return step.kernel != nullptr ? step.kernel->run(node.resolved.get(), args)
                                     : node.op().reference(node.resolved.get(), args);
     };
-    Status status = guard ? guard->run(args, node.op().deterministic, kernel) : kernel();
-    if (!status) return here(std::move(status).error());
+    const auto run_step = [&] {
+      return guard ? guard->run(args, node.op().deterministic, kernel) : kernel();
+    };
+    if (Status status = limited ? in_time(options, run_step) : run_step(); !status)
+      return here(std::move(status).error());
     if (options.observer != nullptr)
       options.observer->after(plan.result_of(step), plan.graph.node(step.node), args.outs);
   }
@@ -365,7 +425,9 @@ namespace {
 // Late values live as long as the run, however it ends.
 struct Clear {
   std::vector<std::vector<Value>>* values;
+  size_t before = late_bytes;
   ~Clear() {
+    late_bytes = before;
     if (values == nullptr) return;
     for (auto& of_node : *values) of_node.clear();
   }
@@ -384,7 +446,7 @@ Tensor output_buffer(const Fact& fact, OutputMemory& memory) {
 
 Result<std::vector<Value>> Session::run(std::span<const Value> inputs, const RunOptions& options) {
   if (options.guard) keep_slack();
-  SDX_TRY(prepare(inputs));
+  SDX_TRY(in_time(options, [&] { return prepare(inputs); }));
   select(options.wanted);
   const plan::Plan& plan = planned_->plan;
   const auto& outputs = plan.graph.outputs();
@@ -397,6 +459,7 @@ Result<std::vector<Value>> Session::run(std::span<const Value> inputs, const Run
   }
   const Clear clear{has_late_ ? &late_ : nullptr};
   SDX_TRY(execute(inputs, buffers, options));
+  SDX_TRY(no_file_lost());
   std::vector<Value> results(buffers.size());
   for (size_t i = 0; i < buffers.size(); ++i) {
     if (!selected_.empty() && !selected_[i]) continue;
@@ -440,7 +503,7 @@ const void* Session::place_of_output(size_t i, std::span<const Value> inputs,
 Status Session::run_into(std::span<const Value> inputs, std::span<Tensor> outputs,
                          const RunOptions& options) {
   if (options.guard) keep_slack();
-  SDX_TRY(prepare(inputs));
+  SDX_TRY(in_time(options, [&] { return prepare(inputs); }));
   select(nullptr);
   const plan::Plan& plan = planned_->plan;
   const typed::Graph& graph = plan.graph;
@@ -462,6 +525,7 @@ Status Session::run_into(std::span<const Value> inputs, std::span<Tensor> output
   }
   const Clear clear{has_late_ ? &late_ : nullptr};
   SDX_TRY(execute(inputs, outputs, options));
+  SDX_TRY(no_file_lost());
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (plan.copied_outputs[i].kind == Place::Kind::none) continue;
     const auto* from = static_cast<const std::byte*>(place_of_output(i, inputs, outputs));

@@ -4,6 +4,7 @@
 
 #include "base/sha256.h"
 #include "fact/assume.h"
+#include "plan/specialize.h"
 #include "stream/stream.h"
 #include "typed/remake.h"
 

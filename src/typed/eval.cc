@@ -1,6 +1,9 @@
 #include "typed/eval.h"
 
+#include <algorithm>
+
 #include "op/conform.h"
+#include "typed/folding.h"
 #include "typed/graph.h"
 
 namespace sdx::typed {
@@ -11,10 +14,27 @@ constexpr size_t kMostRead = 1024;
 Status fits_limit(const Dims& dims, DType type, size_t most_bytes) {
   SDX_ASSIGN(const size_t count, element_count(dims));
   if (type != DType::undefined && bytes_for(type, count) > most_bytes) {
-    return fail("SDX-R0021", "a tensor {}{} takes {} bytes, the limit is {}", short_name(type),
+    return fail(kTooManyBytes, "a tensor {}{} takes {} bytes, the limit is {}", short_name(type),
                 to_string(dims), bytes_for(type, count), most_bytes);
   }
   return ok();
+}
+
+// Strings that an operator joins or repeats: each of the results is at most as long as the longest
+// of every input together.
+Status strings_fit(std::span<const View> ins, const Fact& out, size_t most_bytes) {
+  size_t longest = sizeof(std::string);
+  for (const View& view : ins) {
+    if (view.type != DType::string) continue;
+    size_t most = 0;
+    for (size_t i = 0; i < view.count; ++i)
+      most = std::max(most, view.data<std::string>()[i].size());
+    longest += most;
+  }
+  const size_t count = *element_count(out.dims());
+  if (count == 0 || longest <= most_bytes / count) return ok();
+  return fail(kTooManyBytes, "{} strings of up to {} bytes take more than the limit of {} bytes",
+              count, longest, most_bytes);
 }
 
 class Late final : public LateOutputs, public BodyRunner {
@@ -25,6 +45,7 @@ class Late final : public LateOutputs, public BodyRunner {
 
   Result<View> make(size_t output, Dims dims) override {
     SDX_TRY(fits_limit(dims, facts_[output].type, options_.most_bytes));
+    SDX_TRY(FoldingAttempt::spend(*element_count(dims)));
     outputs_[output] = Tensor::make(facts_[output].type, std::move(dims));
     return view_of(outputs_[output].tensor());
   }
@@ -46,6 +67,13 @@ class Late final : public LateOutputs, public BodyRunner {
   Pool& pool_;
   const EvalOptions& options_;
 };
+
+// Items of sequences: operators that change one copy it.
+uint64_t items_in(std::span<const Value> values) {
+  uint64_t items = 0;
+  for (const Value& value : values) items += value.is_sequence() ? 16 * value.sequence().size() : 0;
+  return items;
+}
 
 Pool& single_thread() {
   static Pool pool(1);
@@ -101,6 +129,9 @@ Result<std::vector<Value>> eval(const sdx::Node& use, std::span<const Value> inp
     if (!options.constant[i]) in[i].value.reset();
   }
 
+  if (FoldingAttempt::active() && options.bodies == nullptr) {
+    SDX_TRY(FoldingAttempt::spend(work_of(op, use, attrs.get(), in, out) + items_in(inputs)));
+  }
   std::vector<Value> results(use.wanted.size());
   std::vector<View> outs(use.wanted.size());
   bool planned = true;
@@ -111,6 +142,7 @@ Result<std::vector<Value>> eval(const sdx::Node& use, std::span<const Value> inp
       continue;
     }
     SDX_TRY(fits_limit(out[i].dims(), out[i].type, options.most_bytes));
+    if (out[i].type == DType::string) SDX_TRY(strings_fit(views, out[i], options.most_bytes));
     results[i] = Tensor::make(out[i].type, out[i].dims());
     outs[i] = view_of(results[i].tensor());
   }

@@ -6,6 +6,7 @@
 #include "op/body_runner.h"
 #include "op/conform.h"
 #include "typed/eval.h"
+#include "typed/folding.h"
 
 namespace sdx::typed {
 namespace {
@@ -59,6 +60,11 @@ bool all_constant(const Facts& in) {
                      [](const Fact& f) { return !f.present() || f.value != nullptr; });
 }
 
+bool is_left_to_run(const Error& error) {
+  return error.code == kTooManyIterations || error.code == kTooMuchWork ||
+         error.code == kTooManyBytes;
+}
+
 std::vector<Outlet> outlets_of(uint32_t id, const Node& node) {
   std::vector<Outlet> outlets;
   for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) outlets.push_back({id, slot});
@@ -83,25 +89,6 @@ bool is_settled(const Fact& fact) {
   };
   return std::none_of(fact.shape->begin(), fact.shape->end(), is_own) &&
          (!fact.symbolic || std::none_of(fact.symbolic->begin(), fact.symbolic->end(), is_own));
-}
-
-// Folding must not make the model grow: small results, or results no larger than what they replace.
-bool worth_folding(const Facts& in, const Facts& out) {
-  size_t stored = 0, made = 0;
-  for (const Fact& fact : in) stored += fact.value ? fact.value->bytes() : 0;
-  for (const Fact& fact : out) {
-    if (!fact.present()) continue;
-    if (!fact.is_concrete()) return stored <= kMostFolded;
-    const auto count = element_count(fact.dims());
-    if (!count) return false;
-    made += bytes_for(fact.type, *count);
-  }
-  // Dequantised weights are several times as large; rewrites and kernels read the narrow ones.
-  if (made > stored && !in.empty() && in[0].present() && bits(in[0].type) <= 8 &&
-      is_integer(in[0].type) && is_float(out[0].type)) {
-    return false;
-  }
-  return made <= kMostFolded || (made <= stored && made <= kMostMoved);
 }
 
 }  // namespace
@@ -193,13 +180,14 @@ Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs
 
   const bool tensors_only = std::all_of(
       out->begin(), out->end(), [](const Fact& f) { return !f.present() || f.is_tensor(); });
-  if (op.deterministic && tensors_only && all_constant(in) && worth_folding(in, *out)) {
+  if (op.deterministic && tensors_only && all_constant(in) &&
+      worth_folding(op, use, resolved->get(), in, *out)) {
     std::vector<Value> values;
     for (const Fact& fact : in) values.push_back(fact.value ? Value(*fact.value) : Value());
-    Result<std::vector<Value>> folded = eval(use, values);
-    // A long Loop is left to the run, which has a deadline.
-    if (!folded && folded.error().code != kTooManyIterations)
-      return here(std::move(folded).error());
+    const FoldingAttempt attempt;
+    Result<std::vector<Value>> folded = eval(use, values, {.most_bytes = kMostMoved});
+    // What turns out to be long or large is left to the run, which has limits of its own.
+    if (!folded && !is_left_to_run(folded.error())) return here(std::move(folded).error());
     if (folded) {
       std::vector<uint32_t> from;
       for (const Outlet input : inputs) {

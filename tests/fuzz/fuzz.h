@@ -26,6 +26,8 @@ struct Target {
   void (*test)(Bytes input);
 };
 std::span<const Target> targets();
+// Tests, and ends the process if that cost more time or memory than the size of the input warrants.
+void test(const Target& target, Bytes input);
 
 // Ends the process: `what` should be true and is not.
 [[noreturn]] void broken(const std::string& what);

@@ -55,7 +55,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  chosen->test({data, size});
+  sdx::fuzz::test(*chosen, {data, size});
   return 0;
 }
 

@@ -36,7 +36,7 @@ void test(const std::string& path, sdx::fuzz::Bytes bytes) {
   input = bytes;
   for (const sdx::fuzz::Target& target : sdx::fuzz::targets()) {
     std::snprintf(current, sizeof(current), "%s (%s)", path.c_str(), target.name.data());
-    target.test(bytes);
+    sdx::fuzz::test(target, bytes);
   }
 }
 

@@ -10,13 +10,13 @@ import sys
 MEMORY, PLAN = 'src/plan/memory.cc', 'src/plan/plan.cc'
 BUGS = [
     # Offsets.
-    ('blocks_that_end_where_another_begins_may_overlap', MEMORY, 'blocks[j].first <= block.last', 'blocks[j].first < block.last'),
-    ('blocks_that_begin_where_another_ends_may_overlap', MEMORY, 'block.first <= blocks[j].last', 'block.first < blocks[j].last'),
+    ('blocks_that_end_where_another_begins_may_overlap', MEMORY, 'blocks_[j].first > block.last', 'blocks_[j].first >= block.last'),
+    ('blocks_that_begin_where_another_ends_may_overlap', MEMORY, 'block.first > blocks_[j].last', 'block.first >= blocks_[j].last'),
     ('a_gap_of_half_the_size_will_do', MEMORY, 'begin - at >= block.bytes', 'begin - at >= block.bytes / 2'),
     ('the_end_of_a_nested_block_hides_a_longer_one', MEMORY, 'at = std::max(at, end);', 'at = end;'),
     ('the_arena_ends_before_its_last_block', MEMORY, 'total = std::max(total, block.offset + block.bytes);',
      'total = std::max(total, block.offset);'),
-    ('some_blocks_are_forgotten_once_placed', MEMORY, 'placed.push_back(i);', 'if (i % 5 != 0) placed.push_back(i);'),
+    ('some_blocks_are_forgotten_once_placed', MEMORY, 'placed.add(i);', 'if (i % 5 != 0) placed.add(i);'),
     ('the_smaller_arena_is_announced_but_not_used', MEMORY, '      best = attempt;\n', ''),
     ('blocks_get_half_their_size', MEMORY, 'with_room(roots_[r].bytes) : roots_[r].bytes;',
      'with_room(roots_[r].bytes) : roots_[r].bytes / 2;'),

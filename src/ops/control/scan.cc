@@ -70,13 +70,21 @@ Result<Scan> read(const Node& node, const Facts& in) {
   const auto in_axes = node.ints_or_empty("scan_input_axes");
   for (size_t i = 0; i < in_axes.size() && i < a.scans; ++i) {
     const Fact& x = in[first + a.states + i];
-    if (!x.has_rank()) return fail("SDX-T0111", "the rank of scan input {} must be known", i);
-    SDX_ASSIGN(a.in_axes[i], resolve_axis(in_axes[i], x.rank(), "scan input axis"));
+    if (x.has_rank()) {
+      SDX_ASSIGN(a.in_axes[i], resolve_axis(in_axes[i], x.rank(), "scan input axis"));
+    } else if (in_axes[i] >= 0) {
+      a.in_axes[i] = size_t(in_axes[i]);
+    } else {
+      return fail("SDX-T0111", "the rank of scan input {} must be known", i);
+    }
   }
   Facts formal;
   for (size_t i = 0; i < a.states + a.scans; ++i) {
     Fact fact = like(in[first + i]);
-    if (!fact.shape) return fail("SDX-T0111", "the rank of input {} must be known", first + i);
+    if (!fact.shape) {
+      formal.push_back(std::move(fact));
+      continue;
+    }
     if (a.batched) fact.shape->erase(fact.shape->begin());
     if (i >= a.states) {
       const size_t axis = a.in_axes[i - a.states];
@@ -99,14 +107,16 @@ Result<Scan> read(const Node& node, const Facts& in) {
 Result<Facts> infer(const Scan& a, const Facts& in) {
   const size_t first = a.batched ? 1 : 0;
   const Fact& scanned = in[first + a.states];
-  const Dim length = scanned.dim(a.in_axes[0] + first);
+  const bool known = scanned.has_rank() && a.in_axes[0] + first < scanned.rank();
+  const Dim length = known ? scanned.dim(a.in_axes[0] + first) : Dim::unknown();
   Facts out;
   for (size_t i = 0; i < a.body->outputs().size(); ++i) {
     Fact fact = like(a.body->outputs()[i]);
     if (fact.shape && i >= a.states) {
       fact.shape->insert(fact.shape->begin() + std::ptrdiff_t(a.out_axes[i - a.states]), length);
     }
-    if (fact.shape && a.batched) fact.shape->insert(fact.shape->begin(), scanned.dim(0));
+    if (fact.shape && a.batched)
+      fact.shape->insert(fact.shape->begin(), known ? scanned.dim(0) : Dim::unknown());
     out.push_back(std::move(fact));
   }
   return out;
@@ -141,6 +151,13 @@ Status reference(const Scan& a, Args& args) {
   for (size_t i = first + a.states + a.scans; i < args.ins.size(); ++i)
     outer.push_back(args.value(i));
   const auto input = [&](size_t i) -> const Tensor& { return args.value(first + i).tensor(); };
+  for (size_t i = 0; i < a.states + a.scans; ++i) {
+    const size_t axis = i < a.states ? 0 : a.in_axes[i - a.states];
+    if (input(i).rank() < first + (i < a.states ? 0 : axis + 1)) {
+      return fail("SDX-R0604", "input {} has rank {} and no axis {}", first + i, input(i).rank(),
+                  axis + first);
+    }
+  }
   const auto length = size_t(input(a.states).dims()[a.in_axes[0] + first]);
   for (size_t i = 0; i < a.scans; ++i) {
     const int64_t size = input(a.states + i).dims()[a.in_axes[i] + first];

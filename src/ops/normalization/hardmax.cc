@@ -17,7 +17,8 @@ constexpr Version kHistory[] = {
 };
 
 Result<Hardmax> read(const Node& node, const Facts& in) {
-  if (!in[0].has_rank()) return fail("SDX-T0111", "the rank of the input must be known");
+  // Read again when the rank is known.
+  if (!in[0].has_rank()) return Hardmax{0, 0};
   const size_t rank = in[0].rank();
   if (node.opset < 13) {
     // The input is seen as a matrix [dims before axis, dims from axis]; axis == rank gives rows of

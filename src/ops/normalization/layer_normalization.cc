@@ -29,16 +29,22 @@ constexpr Version kRmsHistory[] = {
 };
 
 Result<LayerNorm> read(const Node& node, const Facts& in) {
-  if (!in[0].has_rank()) return fail("SDX-T0111", "the rank of the input must be known");
-  SDX_ASSIGN(const size_t axis, resolve_axis(node.i("axis"), in[0].rank()));
+  size_t axis = 0;  // without a rank it is read again when that is known
+  if (in[0].has_rank()) {
+    SDX_ASSIGN(axis, resolve_axis(node.i("axis"), in[0].rank()));
+  }
   const auto stash = node.i("stash_type") == int64_t(DType::bf16) ? DType::bf16 : DType::f32;
   return LayerNorm{axis, node.f("epsilon"), stash, std::max<size_t>(1, node.wanted.size())};
 }
 
 Result<Facts> infer(const LayerNorm& a, const Facts& in) {
+  Facts facts{like(in[0])};
+  if (!in[0].has_rank()) {
+    while (facts.size() < a.outputs) facts.push_back(Fact::tensor(a.stash));
+    return facts;
+  }
   for (size_t i = 1; i < in.size(); ++i)
     SDX_TRY(check_affine(in[i], in[0], i == 1 ? "Scale" : "B"));
-  Facts facts{like(in[0])};
   Shape rest = *in[0].shape;
   for (size_t i = a.axis; i < rest.size(); ++i) rest[i] = Dim(1);
   while (facts.size() < a.outputs) facts.push_back(Fact::tensor(a.stash, rest));
@@ -46,7 +52,7 @@ Result<Facts> infer(const LayerNorm& a, const Facts& in) {
 }
 
 Result<Facts> infer_rms(const LayerNorm&, const Facts& in) {
-  SDX_TRY(check_affine(in[1], in[0], "scale"));
+  if (in[0].has_rank()) SDX_TRY(check_affine(in[1], in[0], "scale"));
   return Facts{like(in[0], in[1].type)};
 }
 

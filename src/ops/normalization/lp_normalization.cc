@@ -15,10 +15,10 @@ constexpr Version kHistory[] = {
 };
 
 Result<LpNorm> read(const Node& node, const Facts& in) {
-  if (!in[0].has_rank()) return fail("SDX-T0111", "the rank of the input must be known");
   if (node.i("p") != 1 && node.i("p") != 2)
     return fail("SDX-T0355", "p is {}, expected 1 or 2", node.i("p"));
-  if (in[0].rank() == 0) return LpNorm{0, node.i("p") == 2};
+  // Without a rank it is read again when that is known.
+  if (!in[0].has_rank() || in[0].rank() == 0) return LpNorm{0, node.i("p") == 2};
   SDX_ASSIGN(const size_t axis, resolve_axis(node.i("axis"), in[0].rank()));
   return LpNorm{axis, node.i("p") == 2};
 }

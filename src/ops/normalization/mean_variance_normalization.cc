@@ -15,7 +15,8 @@ constexpr Version kHistory[] = {
 };
 
 Result<MeanVariance> read(const Node& node, const Facts& in) {
-  if (!in[0].has_rank()) return fail("SDX-T0111", "the rank of the input must be known");
+  // Read again when the rank is known.
+  if (!in[0].has_rank()) return MeanVariance{};
   if (in[0].rank() > 64)
     return fail("SDX-T0340", "the input has rank {}, at most 64 is supported", in[0].rank());
   MeanVariance a{std::vector<bool>(in[0].rank(), node.ints("axes").empty())};

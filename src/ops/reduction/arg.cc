@@ -18,14 +18,15 @@ constexpr Version kHistory[] = {
 
 template <bool kLeast>
 Result<Arg> read(const Node& node, const Facts& in) {
-  if (!in[0].has_rank()) return fail("SDX-T0111", "the rank of the input must be known");
   Arg a{0, kLeast, node.i_or("select_last_index", 0) != 0, node.i("keepdims") != 0};
+  if (!in[0].has_rank()) return a;  // read again when it is known
   if (in[0].rank() == 0 && (node.i("axis") == 0 || node.i("axis") == -1)) return a;
   SDX_ASSIGN(a.axis, resolve_axis(node.i("axis"), in[0].rank()));
   return a;
 }
 
 Result<Facts> infer(const Arg& a, const Facts& in) {
+  if (!in[0].has_rank()) return Facts{Fact::tensor(DType::i64)};
   Shape shape = *in[0].shape;
   if (shape.empty()) return Facts{Fact::tensor(DType::i64, {})};
   if (shape[a.axis].is_const(0))

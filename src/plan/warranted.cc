@@ -1,0 +1,51 @@
+#include "plan/warranted.h"
+
+#include <algorithm>
+
+#include "kernel/cpus.h"
+
+namespace sdx::plan {
+namespace {
+
+thread_local const Around* innermost = nullptr;
+
+// Bytes of the graph's constants and inputs.
+size_t bytes_brought(const typed::Graph& graph) {
+  size_t brought = 0;
+  for (const typed::Node& node : graph.nodes()) {
+    if (node.kind == typed::Node::Kind::op || !node.outputs[0].is_concrete()) continue;
+    const auto count = element_count(node.outputs[0].dims());
+    if (count && node.outputs[0].type != DType::undefined)
+      brought += bytes_for(node.outputs[0].type, *count);
+  }
+  return brought;
+}
+
+}  // namespace
+
+bool is_by_default(size_t most) {
+  static const size_t kMachine = allowed_memory();
+  return most == kMachine;
+}
+
+// A thousand times what the model brings and is given is more than any layer takes; a model of a
+// few bytes that asks for gigabytes is an attack, or has to be asked for.
+size_t memory_limit(const typed::Graph& graph, size_t most) {
+  if (!is_by_default(most)) return most;
+  constexpr size_t kMostGrowth = 1024;
+  const size_t brought = bytes_brought(graph) + Around::brought();
+  if (brought > (most - std::min(most, kFewBytes)) / kMostGrowth) return most;
+  return std::min(most, kFewBytes + kMostGrowth * brought);
+}
+
+Around::Around(const typed::Graph& graph) : graph_(graph), outer_(innermost) { innermost = this; }
+Around::~Around() { innermost = outer_; }
+
+size_t Around::brought() {
+  size_t bytes = 0;
+  for (const Around* one = innermost; one != nullptr; one = one->outer_)
+    bytes += bytes_brought(one->graph_);
+  return bytes;
+}
+
+}  // namespace sdx::plan

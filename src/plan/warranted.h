@@ -1,0 +1,33 @@
+// How much memory a run may take where nobody said how much: what the model and its inputs warrant.
+#pragma once
+
+#include "typed/graph.h"
+
+namespace sdx::plan {
+
+// Which any model may take.
+inline constexpr size_t kFewBytes = size_t{256} << 20;
+
+// The limit for runs of the graph under the given one. The machine's own memory, which is what
+// stands there if nobody gave a limit, is for models that warrant it.
+size_t memory_limit(const typed::Graph& graph, size_t most);
+// Whether that is a limit that nobody gave.
+bool is_by_default(size_t most);
+
+// A subgraph may take what the graph around it may: holds while it runs, on its thread.
+class Around {
+ public:
+  explicit Around(const typed::Graph& graph);
+  ~Around();
+  Around(const Around&) = delete;
+  Around& operator=(const Around&) = delete;
+
+  // What the graphs around this thread's work bring, which is counted when it is asked for.
+  static size_t brought();
+
+ private:
+  const typed::Graph& graph_;
+  const Around* outer_;
+};
+
+}  // namespace sdx::plan
