@@ -66,11 +66,15 @@ Result<AttrMap> complete(const Signature& signature, AttrMap given) {
 
 namespace {
 
-// Binds type variables from the inputs; reports the first conflict.
-Result<std::map<std::string, std::string>> bind_types(const Signature& signature, const Facts& in,
-                                                      size_t formal) {
-  std::map<std::string, std::string> bound;
-  std::map<std::string, size_t> first_at;
+struct Bound {
+  std::string_view variable;
+  std::string type;
+  size_t input;  // the first that has it
+};
+
+// Binds type variables, of which there are few, from the inputs; reports the first conflict.
+Result<std::vector<Bound>> bind_types(const Signature& signature, const Facts& in, size_t formal) {
+  std::vector<Bound> bound;
   for (size_t i = 0; i < formal; ++i) {
     if (!in[i].present()) continue;
     const Formal& f = *signature.input(i);
@@ -87,8 +91,12 @@ Result<std::map<std::string, std::string>> bind_types(const Signature& signature
       return std::binary_search(allowed->second.begin(), allowed->second.end(), t);
     };
     // While running, an optional that holds a value looks like that value.
-    if (!allows(type) && allows("optional(" + type + ")")) type = "optional(" + type + ")";
-    if (!allows(type)) {
+    bool fits = allows(type);
+    if (!fits && allows("optional(" + type + ")")) {
+      type = "optional(" + type + ")";
+      fits = true;
+    }
+    if (!fits) {
       Error error = fail("SDX-T0101", "input {} ({}) is {}, which {} does not allow", i, f.name,
                          type, f.type);
       error.help = fmt::format("{} in version {}: {}", f.type, signature.since,
@@ -96,13 +104,13 @@ Result<std::map<std::string, std::string>> bind_types(const Signature& signature
       return error;
     }
     if (!f.homogeneous) continue;
-    const auto [at, fresh] = bound.emplace(f.type, type);
-    if (fresh) {
-      first_at[f.type] = i;
-    } else if (at->second != type) {
+    const auto at = std::find_if(bound.begin(), bound.end(),
+                                 [&](const Bound& one) { return one.variable == f.type; });
+    if (at == bound.end()) {
+      bound.push_back({f.type, std::move(type), i});
+    } else if (at->type != type) {
       return fail("SDX-T0101", "inputs {} ({}) and {} ({}) share the type {} but are {} and {}",
-                  first_at[f.type], signature.input(first_at[f.type])->name, i, f.name, f.type,
-                  at->second, type);
+                  at->input, signature.input(at->input)->name, i, f.name, f.type, at->type, type);
     }
   }
   return bound;
@@ -140,8 +148,9 @@ std::string output_type(const Signature& signature, const Facts& in, size_t outp
   if (!signature.types.contains(f->type)) return f->type;
   const auto bound = bind_types(signature, in, std::min(in.size(), signature.max_inputs));
   if (!bound || !f->homogeneous) return "";
-  const auto at = bound->find(f->type);
-  return at == bound->end() ? "" : at->second;
+  const auto at = std::find_if(bound->begin(), bound->end(),
+                               [&](const Bound& one) { return one.variable == f->type; });
+  return at == bound->end() ? "" : at->type;
 }
 
 }  // namespace sdx

@@ -1,6 +1,7 @@
 #include "plan/compiled.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/stack.h"
 #include "fact/assume.h"
@@ -81,18 +82,37 @@ Error explained(Error error, size_t most) {
 
 // Asked before anything is packed: kernels make tables as large as what they write.
 Status wires_fit(const typed::Graph& graph, size_t most) {
-  const size_t limit = memory_limit(graph, most);
+  size_t limit = std::min(most, kFewBytes);
+  bool counted = false;  // what the model warrants, which few models need
   for (const typed::Node& node : graph.nodes()) {
     if (node.kind != typed::Node::Kind::op) continue;
     for (const Fact& fact : node.outputs) {
       if (!fact.present() || !fact.is_concrete() || fact.type == DType::undefined) continue;
       const auto count = element_count(fact.dims());
       if (count && bytes_for(fact.type, *count) <= limit) continue;
+      if (!std::exchange(counted, true)) limit = memory_limit(graph, most);
+      if (count && bytes_for(fact.type, *count) <= limit) continue;
       return explained(fail("SDX-R0020", "{} gives {}, more than the limit of {} bytes",
                             typed::shown(node), fact.text(), limit),
                        most);
     }
   }
+  return ok();
+}
+
+// Whether the plan keeps to the limit.
+Status fits_memory(const Plan& plan, size_t most) {
+  SDX_TRY(wires_fit(plan.graph, most));
+  const size_t few = std::min(most, kFewBytes);
+  if (plan.arena_bytes <= few && outputs_fit(plan, few)) return ok();
+  const size_t limit = memory_limit(plan.graph, most);
+  if (plan.arena_bytes > limit) {
+    return explained(fail("SDX-R0020", "the arena would take {} bytes, the limit is {}",
+                          plan.arena_bytes, limit),
+                     most);
+  }
+  if (Status status = outputs_fit(plan, limit); !status)
+    return explained(std::move(status).error(), most);
   return ok();
 }
 
@@ -236,15 +256,7 @@ Result<Plan> Compiled::plan_anew(const Bindings& bindings) const {
 }
 
 Result<std::shared_ptr<const Planned>> Compiled::keep(const Bindings& bindings, Plan made) const {
-  const size_t most = settings_.most_arena_bytes, limit = memory_limit(made.graph, most);
-  SDX_TRY(wires_fit(made.graph, most));
-  if (made.arena_bytes > limit) {
-    return explained(fail("SDX-R0020", "the arena would take {} bytes, the limit is {}",
-                          made.arena_bytes, limit),
-                     most);
-  }
-  if (Status status = outputs_fit(made, limit); !status)
-    return explained(std::move(status).error(), most);
+  SDX_TRY(fits_memory(made, settings_.most_arena_bytes));
   ++plans_made_;
   plans_.emplace_front(bindings, std::make_shared<const Planned>(std::move(made)));
   const auto newest = plans_.front().second;

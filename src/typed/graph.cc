@@ -65,9 +65,9 @@ bool is_left_to_run(const Error& error) {
          error.code == kTooManyBytes;
 }
 
-std::vector<Outlet> outlets_of(uint32_t id, const Node& node) {
-  std::vector<Outlet> outlets;
-  for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) outlets.push_back({id, slot});
+std::vector<Outlet> outlets_of(uint32_t id, size_t slots) {
+  std::vector<Outlet> outlets(slots);
+  for (uint32_t slot = 0; slot < slots; ++slot) outlets[slot] = {id, slot};
   return outlets;
 }
 
@@ -126,8 +126,17 @@ Outlet Graph::constant(Tensor value, std::string name) {
   return {push(std::move(node)), 0};
 }
 
-Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs,
-                                       std::vector<std::string> origin) {
+namespace {
+
+// What a use of an operator comes to: a node, or the values that it folds into.
+struct Made {
+  Node node;
+  std::optional<std::vector<Value>> folded;
+};
+
+// As node `id` of the graph. `known`: attributes are complete and types are those of the operator.
+Result<Made> make(const Graph& graph, uint32_t id, sdx::Node use, std::vector<Outlet> inputs,
+                  std::vector<std::string> origin, bool known) {
   const Op& op = *use.op;
   const Signature* signature = op.at(use.opset);
   if (signature == nullptr) {
@@ -135,24 +144,25 @@ Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs
                 use.opset)
         .in(place(use));
   }
-  const Facts in = facts(inputs);
+  const Facts in = graph.facts(inputs);
   if (use.formal_inputs == 0) use.formal_inputs = in.size();
   const auto here = [&](Error error) {
     error.what = fmt::format("{}: {}", op.name, error.what);
-    return at_node(std::move(error), use, *signature, *this, inputs, in);
+    return at_node(std::move(error), use, *signature, graph, inputs, in);
   };
-  Result<AttrMap> attrs = complete(*signature, std::move(use.attrs));
-  if (!attrs) return here(std::move(attrs).error());
-  use.attrs = *std::move(attrs);
-  if (Status status = conforms(*signature, in, use.formal_inputs, use.wanted.size()); !status) {
-    return here(std::move(status).error());
+  if (!known) {
+    Result<AttrMap> attrs = complete(*signature, std::move(use.attrs));
+    if (!attrs) return here(std::move(attrs).error());
+    use.attrs = *std::move(attrs);
+    if (Status status = conforms(*signature, in, use.formal_inputs, use.wanted.size()); !status) {
+      return here(std::move(status).error());
+    }
   }
   Result<std::shared_ptr<const void>> resolved = op.read(use, in);
   if (!resolved) return here(std::move(resolved).error());
   Result<Facts> out = op.infer(resolved->get(), in);
   if (!out) return here(std::move(out).error());
 
-  const auto id = uint32_t(nodes_.size());
   out->resize(use.wanted.size());
   for (size_t slot = 0; slot < out->size(); ++slot) {
     Fact& fact = (*out)[slot];
@@ -168,16 +178,17 @@ Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs
     for (size_t axis = 0; fact.shape && axis < fact.shape->size(); ++axis) {
       if ((*fact.shape)[axis].is_unknown()) {
         (*fact.shape)[axis] =
-            Dim::symbol(fmt::format("?{}{}.{}.{}", place_in(name), id, slot, axis));
+            Dim::symbol(fmt::format("?{}{}.{}.{}", place_in(graph.name), id, slot, axis));
       }
     }
-    if (assumptions && !assumptions->empty()) assumptions->simplify(fact);
+    if (graph.assumptions && !graph.assumptions->empty()) graph.assumptions->simplify(fact);
     if (fact.symbolic && std::any_of(fact.symbolic->begin(), fact.symbolic->end(),
                                      [](const Dim& dim) { return dim.is_unknown(); })) {
       fact.symbolic.reset();
     }
   }
 
+  Made made;
   const bool tensors_only = std::all_of(
       out->begin(), out->end(), [](const Fact& f) { return !f.present() || f.is_tensor(); });
   if (op.deterministic && tensors_only && all_constant(in) &&
@@ -188,33 +199,55 @@ Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs
     Result<std::vector<Value>> folded = eval(use, values, {.most_bytes = kMostMoved});
     // What turns out to be long or large is left to the run, which has limits of its own.
     if (!folded && !is_left_to_run(folded.error())) return here(std::move(folded).error());
-    if (folded) {
-      std::vector<uint32_t> from;
-      for (const Outlet input : inputs) {
-        if (input.present()) from.push_back(input.node);
-      }
-      std::vector<Outlet> outlets(folded->size());
-      for (size_t slot = 0; slot < folded->size(); ++slot) {
-        if (!use.wants(slot)) continue;
-        Node value;
-        value.kind = Node::Kind::constant;
-        value.use.name = use.name;
-        value.outputs.push_back(Fact::constant((*folded)[slot].tensor()));
-        value.folded_from = from;
-        outlets[slot] = {push(std::move(value)), 0};
-      }
-      return outlets;
-    }
+    if (folded) made.folded = *std::move(folded);
   }
+  made.node.use = std::move(use);
+  made.node.resolved = *std::move(resolved);
+  made.node.inputs = std::move(inputs);
+  made.node.outputs = *std::move(out);
+  made.node.origin = std::move(origin);
+  return made;
+}
 
-  Node node;
-  node.use = std::move(use);
-  node.resolved = *std::move(resolved);
-  node.inputs = std::move(inputs);
-  node.outputs = *std::move(out);
-  node.origin = std::move(origin);
-  push(std::move(node));
-  return outlets_of(id, this->node(id));
+// push(node) puts a node at the end of the graph and gives its number.
+template <class Push>
+std::vector<Outlet> put(Made made, const Push& push) {
+  if (!made.folded) {
+    const size_t slots = made.node.outputs.size();
+    const uint32_t id = push(std::move(made.node));
+    return outlets_of(id, slots);
+  }
+  std::vector<uint32_t> from;
+  for (const Outlet input : made.node.inputs) {
+    if (input.present()) from.push_back(input.node);
+  }
+  std::vector<Outlet> outlets(made.folded->size());
+  for (size_t slot = 0; slot < made.folded->size(); ++slot) {
+    if (!made.node.use.wants(slot)) continue;
+    Node value;
+    value.kind = Node::Kind::constant;
+    value.use.name = made.node.use.name;
+    value.outputs.push_back(Fact::constant((*made.folded)[slot].tensor()));
+    value.folded_from = from;
+    outlets[slot] = {push(std::move(value)), 0};
+  }
+  return outlets;
+}
+
+// Inputs of the same types, of which only sizes and values may differ.
+bool same_types(const Facts& a, const Facts& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Fact& x, const Fact& y) {
+    return x.is_tensor() && y.is_tensor() && x.type == y.type && x.present() == y.present();
+  });
+}
+
+}  // namespace
+
+Result<std::vector<Outlet>> Graph::add(sdx::Node use, std::vector<Outlet> inputs,
+                                       std::vector<std::string> origin) {
+  SDX_ASSIGN(Made made, make(*this, uint32_t(nodes_.size()), std::move(use), std::move(inputs),
+                             std::move(origin), false));
+  return put(std::move(made), [&](Node node) { return push(std::move(node)); });
 }
 
 Result<std::vector<Outlet>> Graph::take(const Graph& from, uint32_t id,
@@ -241,8 +274,12 @@ Result<std::vector<Outlet>> Graph::take(const Graph& from, uint32_t id,
     }
     return std::all_of(node.outputs.begin(), node.outputs.end(), is_settled);
   };
-  if (inputs.size() != node.inputs.size() || !unchanged())
-    return add(node.use, std::move(inputs), node.origin);
+  if (inputs.size() != node.inputs.size()) return add(node.use, std::move(inputs), node.origin);
+  if (!unchanged()) {
+    const bool known = same_types(facts(inputs), from.facts(node.inputs));
+    SDX_ASSIGN(Made made, make(*this, here, node.use, std::move(inputs), node.origin, known));
+    return put(std::move(made), [&](Node fresh) { return push(std::move(fresh)); });
+  }
   if (node.inputs == inputs) {
     nodes_.push_back(from.nodes_[id]);
   } else {
@@ -250,7 +287,7 @@ Result<std::vector<Outlet>> Graph::take(const Graph& from, uint32_t id,
     moved.inputs = std::move(inputs);
     push(std::move(moved));
   }
-  return outlets_of(here, node);
+  return outlets_of(here, node.outputs.size());
 }
 
 void Graph::learn(Outlet outlet, const Fact& learnt) {

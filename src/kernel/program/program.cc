@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <sstream>
+#include <string_view>
 
 #include "kernel/elementwise/arrays.h"
 
@@ -68,9 +68,16 @@ Result<Program> Program::parse(size_t inputs, const std::vector<std::string>& li
   }
   std::vector<Instruction> code;
   for (const std::string& line : lines) {
-    std::istringstream words(line);
-    std::string name, word;
-    words >> name;
+    constexpr std::string_view kSpace = " \t\n";
+    std::string_view rest = line, word;
+    const auto next_word = [&] {
+      rest.remove_prefix(std::min(rest.find_first_not_of(kSpace), rest.size()));
+      word = rest.substr(0, rest.find_first_of(kSpace));
+      rest.remove_prefix(word.size());
+      return !word.empty();
+    };
+    next_word();
+    const std::string_view name = word;
     Instruction instruction{};
     int found = -1;
     for (int i = 0; i < kBinaryOps && found < 0; ++i) {
@@ -82,7 +89,7 @@ Result<Program> Program::parse(size_t inputs, const std::vector<std::string>& li
     if (found < 0) return fail("SDX-O0010", "unknown instruction \"{}\"", line);
     instruction.op = uint8_t(found);
     const auto operand = [&](uint16_t& into) {
-      if (!(words >> word)) return false;
+      if (!next_word()) return false;
       const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), into);
       return error == std::errc() && into < inputs + code.size();
     };
@@ -90,7 +97,7 @@ Result<Program> Program::parse(size_t inputs, const std::vector<std::string>& li
       return fail("SDX-O0010", "instruction \"{}\" has no operand that exists", line);
     }
     for (float* parameter : {&instruction.p, &instruction.q}) {
-      if (words >> word) std::from_chars(word.data(), word.data() + word.size(), *parameter);
+      if (next_word()) std::from_chars(word.data(), word.data() + word.size(), *parameter);
     }
     code.push_back(instruction);
   }

@@ -150,7 +150,7 @@ Result<std::optional<Graph>> resized(const Base& base, const std::vector<Fact>& 
       }
       continue;
     }
-    const bool bodies = has_lasting_bodies(node.use);
+    const bool bodies = node.op().taken != nullptr && has_lasting_bodies(node.use);
     const auto touched = [&](const Outlet input) {
       return input.present() && &made.node(input.node) != &old.node(input.node);
     };

@@ -18,13 +18,18 @@ constexpr Version kHistory[] = {
      "early_stopping: int = 0, encoder: graph, eos_token_id!: int, init_decoder: graph, "
      "model_type: int = 0, no_repeat_ngram_size: int = 0, pad_token_id!: int, vocab_size: "
      "int = -1} T in f32 f16 F in f32 i32 f16 I in i32 M in i32"}};
-constexpr size_t kBeams = 3, kReturned = 4, kPenalty = 5, kRepetition = 6, kMasks = 7, kMask = 9;
+constexpr size_t kBeams = 3, kReturned = 4, kPenalty = 5, kRepetition = 6, kMasks = 7, kMask = 9,
+                 kProcessor = 11;
+
+Result<Generation> read(const Node& node, const Facts& in) {
+  return node.i("model_type") == 0 ? read_generation(node, in) : read_encoded(node, in);
+}
 
 Result<Facts> infer(const Generation&, const Facts& in) {
   const DType scores = in.size() > kPenalty && in[kPenalty].present()         ? in[kPenalty].type
                        : in.size() > kRepetition && in[kRepetition].present() ? in[kRepetition].type
                                                                               : DType::f32;
-  const Dim batch = in[0].has_rank() && in[0].rank() == 2 ? in[0].dim(0) : Dim::unknown();
+  const Dim batch = in[0].has_rank() && in[0].rank() > 0 ? in[0].dim(0) : Dim::unknown();
   return Facts{Fact::tensor(DType::i32, {batch, Dim::unknown(), Dim::unknown()}),
                Fact::tensor(scores, {batch, Dim::unknown()}),
                Fact::tensor(scores, {Dim::unknown(), batch, Dim::unknown(), Dim::unknown()})};
@@ -87,7 +92,8 @@ class Search {
   }
 
   Status run() {
-    SDX_ASSIGN(Decoding decoding, Decoding::start(a_, args_, asked_, kMask));
+    SDX_ASSIGN(const std::unique_ptr<Decoding> start, start_decoding(a_, args_, asked_, kMask));
+    Decoding& decoding = *start;
     while (decoding.length() < asked_.most) {
       SDX_ASSIGN(std::vector<float> scores, decoding.run());
       const size_t vocabulary = decoding.vocabulary();
@@ -176,7 +182,8 @@ Tensor of_type(DType type, const Dims& dims, const std::vector<float>& values) {
   return made;
 }
 
-Status reference(const Generation& a, Args& args) {
+Status reference(const Generation& a, Args& all) {
+  Args args = own_inputs(a, all);
   constexpr double kMostBeams = 128;
   SDX_ASSIGN(const double beams, number(args, kBeams, "num_beams", 1));
   SDX_ASSIGN(const double returned, number(args, kReturned, "num_return_sequences", 1));
@@ -187,7 +194,10 @@ Status reference(const Generation& a, Args& args) {
                 "many sequences",
                 beams, returned, kMostBeams);
   }
-  SDX_ASSIGN(const Asked asked, read_asked(args, size_t(beams), kRepetition));
+  SDX_ASSIGN(const double processor, number(args, kProcessor, "logits_processor", 0));
+  if (a.model == Generation::Model::speech && processor != 0)
+    return fail("SDX-R1120", "logits_processor is {}; timestamps do not run here", processor);
+  SDX_ASSIGN(const Asked asked, read_asked(a, args, size_t(beams), kRepetition));
   Search search(a, args, asked, float(penalty));
   SDX_TRY(search.run());
   const auto count = size_t(returned);
@@ -222,7 +232,7 @@ constexpr OpOf<Generation> kBeamSearch{
     .name = "BeamSearch",
     .doc = "The most probable sequences that a decoder graph gives, by a beam of candidates.",
     .history = kHistory,
-    .read = read_generation,
+    .read = read,
     .infer = infer,
     .reference = reference,
     .domain = "com.microsoft",

@@ -8,8 +8,39 @@
 
 namespace sdx::ops::microsoft {
 
-Result<Generation> read_generation(const Node& node, const Facts& in) {
+Status gives_tensors(const Body& body, std::string_view name) {
+  for (size_t i = 0; i < body.outputs().size(); ++i) {
+    const Fact& fact = body.outputs()[i];
+    if (fact.is_tensor()) continue;
+    return fail("SDX-T1121", "output {} of {} is {}; expected a tensor", i, name, fact.text());
+  }
+  return ok();
+}
+
+Result<Generation> read_common(const Node& node, size_t inputs) {
   Generation a;
+  a.formal = node.formal_inputs;
+  a.captured = inputs - node.formal_inputs;
+  a.eos = int32_t(node.i("eos_token_id"));
+  a.pad = int32_t(node.i("pad_token_id"));
+  if (a.eos < 0 || a.pad < 0) return fail("SDX-T1121", "eos_token_id and pad_token_id are ids");
+  a.start = int32_t(node.i("decoder_start_token_id"));
+  a.vocabulary = node.i("vocab_size");
+  a.no_repeat = std::max<int64_t>(0, node.i("no_repeat_ngram_size"));
+  a.second = node.wants(1);
+  a.third = node.wants(2);
+  a.early_stopping = node.i_or("early_stopping", 0) == 1;
+  a.temperature = node.f_or("temperature", 1);
+  a.top_p = node.f_or("top_p", 0);
+  a.filter_value = node.f_or("filter_value", 0);
+  a.presence_penalty = node.f_or("presence_penalty", 0);
+  a.keep_at_least = node.i_or("min_tokens_to_keep", 0);
+  a.ascending = node.i_or("custom", 0) != 0;
+  return a;
+}
+
+Result<Generation> read_generation(const Node& node, const Facts& in) {
+  SDX_ASSIGN(Generation a, read_common(node, in.size()));
   if (node.i("model_type") != 0) {
     return fail("SDX-T1120",
                 "com.microsoft.{} with model_type {} does not run here: only decoders "
@@ -25,6 +56,7 @@ Result<Generation> read_generation(const Node& node, const Facts& in) {
                   name, decoder.inputs(), decoder.outputs());
     }
     SDX_ASSIGN(BodyPtr typed, decoder.type({}, captured(node, in)));
+    SDX_TRY(gives_tensors(*typed, name));
     for (size_t i = 0; i < decoder.inputs(); ++i) {
       const Fact& fact = typed->inputs()[i];
       const bool id = i < 3 && fact.type == DType::i32;
@@ -41,22 +73,13 @@ Result<Generation> read_generation(const Node& node, const Facts& in) {
   if (node.has("init_decoder")) {
     SDX_ASSIGN(a.first, body("init_decoder"));
   }
-  a.formal = node.formal_inputs;
-  a.eos = int32_t(node.i("eos_token_id"));
-  a.pad = int32_t(node.i("pad_token_id"));
-  if (a.eos < 0 || a.pad < 0) return fail("SDX-T1121", "eos_token_id and pad_token_id are ids");
-  a.vocabulary = node.i("vocab_size");
-  a.no_repeat = std::max<int64_t>(0, node.i("no_repeat_ngram_size"));
-  a.second = node.wants(1);
-  a.third = node.wants(2);
-  a.early_stopping = node.i_or("early_stopping", 0) == 1;
-  a.temperature = node.f_or("temperature", 1);
-  a.top_p = node.f_or("top_p", 0);
-  a.filter_value = node.f_or("filter_value", 0);
-  a.presence_penalty = node.f_or("presence_penalty", 0);
-  a.keep_at_least = node.i_or("min_tokens_to_keep", 0);
-  a.ascending = node.i_or("custom", 0) != 0;
   return a;
+}
+
+Args own_inputs(const Generation& a, const Args& args) {
+  Args own = args;
+  own.ins = own.ins.first(a.formal);
+  return own;
 }
 
 Result<double> number(const Args& args, size_t input, std::string_view name, double fallback) {
@@ -66,24 +89,40 @@ Result<double> number(const Args& args, size_t input, std::string_view name, dou
   return get_f64(view.type, view.raw, 0);
 }
 
-Result<Asked> read_asked(const Args& args, size_t beams, size_t penalty_input) {
+Result<size_t> prompt_length(const Generation& a, const Args& args) {
+  const View& ids = args.in(0);
+  const bool speech = a.model == Generation::Model::speech;
+  if (ids.dims.size() != (speech ? 3 : 2) || (ids.type == DType::i32) == speech) {
+    return fail("SDX-R1120", "{} is {}{}; expected {}", speech ? "input_features" : "input_ids",
+                short_name(ids.type), to_string(Dims(ids.dims.begin(), ids.dims.end())),
+                speech ? "floats [batch, features, length]" : "32-bit integers [batch, length]");
+  }
+  if (a.model == Generation::Model::translation) return size_t{1};
+  if (a.model == Generation::Model::decoder) return size_t(ids.dims[1]);
+  if (!args.has(kDecoderIds)) return size_t{1};
+  const View& first = args.in(kDecoderIds);
+  if (first.dims.size() != 2 || first.dims[0] != ids.dims[0]) {
+    return fail("SDX-R1120", "decoder_input_ids is {}; expected [{}, length]",
+                to_string(Dims(first.dims.begin(), first.dims.end())), ids.dims[0]);
+  }
+  return size_t(first.dims[1]);
+}
+
+Result<Asked> read_asked(const Generation& a, const Args& args, size_t beams,
+                         size_t penalty_input) {
   constexpr double kMostLength = 4096;
   Asked asked;
-  const View& ids = args.in(0);
-  if (ids.dims.size() != 2 || ids.type != DType::i32 || ids.dims[1] == 0) {
-    return fail("SDX-R1120", "input_ids is {}{}; expected 32-bit integers [batch, length]",
-                short_name(ids.type), to_string(Dims(ids.dims.begin(), ids.dims.end())));
-  }
-  asked.batch = size_t(ids.dims[0]);
-  asked.length = size_t(ids.dims[1]);
+  SDX_ASSIGN(asked.length, prompt_length(a, args));
+  if (asked.length == 0) return fail("SDX-R1120", "the prompt has no tokens");
+  asked.batch = size_t(args.in(0).dims[0]);
   asked.beams = beams;
   SDX_ASSIGN(const double most, number(args, 1, "max_length", kMostLength));
   SDX_ASSIGN(const double least, number(args, 2, "min_length", 0));
   SDX_ASSIGN(const double penalty, number(args, penalty_input, "repetition_penalty", 1));
-  if (most <= double(asked.length) || most > kMostLength || least >= most || least < 0) {
+  if (most <= double(asked.length) || most > kMostLength || least < 0) {
     return fail("SDX-R1120",
                 "max_length is {} and min_length {}; expected more than the prompt's {} tokens, at "
-                "most {}, and less than max_length",
+                "most {}, and 0 or more",
                 most, least, asked.length, kMostLength);
   }
   if (!(penalty > 0))
@@ -94,78 +133,10 @@ Result<Asked> read_asked(const Args& args, size_t beams, size_t penalty_input) {
   return asked;
 }
 
-namespace {
-
-Tensor matrix(size_t rows, size_t columns) {
-  return Tensor::make(DType::i32, {int64_t(rows), int64_t(columns)});
-}
-
-// Rows of a state [2, rows, heads, length, size], taken from other rows.
-Tensor picked(const Tensor& present, const std::vector<size_t>& from) {
-  Dims dims = present.dims();
-  const size_t old_rows = size_t(dims[1]);
-  dims[1] = int64_t(from.size());
-  Tensor past = Tensor::make(present.type(), dims);
-  const size_t bytes = old_rows == 0 ? 0 : present.bytes() / (2 * old_rows);
-  const auto* source = static_cast<const std::byte*>(present.raw());
-  auto* target = static_cast<std::byte*>(past.raw());
-  for (size_t half = 0; half < 2; ++half) {
-    for (size_t row = 0; row < from.size(); ++row) {
-      std::memcpy(target + (half * from.size() + row) * bytes,
-                  source + (half * old_rows + from[row]) * bytes, bytes);
-    }
-  }
-  return past;
-}
-
-}  // namespace
-
-// A token that pads has the mask 0, unless a mask is given, and the position 0; the others count
-// up.
-Result<Decoding> Decoding::start(const Generation& a, const Args& args, const Asked& asked,
-                                 size_t mask_input) {
-  Decoding made(a, args);
-  const size_t rows = asked.batch * asked.beams, length = asked.length;
-  Tensor ids = matrix(rows, length), positions = matrix(rows, length), mask = matrix(rows, length);
-  const bool masked = args.has(mask_input);
-  if (masked && (args.in(mask_input).count != asked.batch * length ||
-                 args.in(mask_input).type != DType::i32)) {
-    return fail("SDX-R1120", "attention_mask does not have the shape of input_ids");
-  }
-  for (size_t row = 0; row < rows; ++row) {
-    const size_t at = row / asked.beams * length;
-    int32_t next = 0;
-    for (size_t i = 0; i < length; ++i) {
-      const int32_t id = args.in(0).data<int32_t>()[at + i];
-      const bool pads = id == a.pad;
-      ids.data<int32_t>()[row * length + i] = id;
-      mask.data<int32_t>()[row * length + i] = masked ? args.in(mask_input).data<int32_t>()[at + i]
-                                               : pads ? 0
-                                                      : 1;
-      positions.data<int32_t>()[row * length + i] = pads ? 0 : next++;
-    }
-    made.positions_.push_back(next);
-    const auto* first = ids.data<int32_t>() + row * length;
-    made.sequences_.emplace_back(first, first + length);
-  }
-  made.feeds_ = {std::move(ids), std::move(positions), std::move(mask)};
-  const Body& body = a.first ? *a.first : *a.decoder;
-  for (size_t i = 3; i < body.outputs().size() + 2; ++i) {
-    const Fact& past = body.inputs()[i];
-    made.feeds_.emplace_back(
-        Tensor::make(past.type, {2, int64_t(rows), past.dim(2).value(), 0, past.dim(4).value()}));
-  }
-  for (size_t i = a.formal; i < args.ins.size(); ++i) made.feeds_.push_back(args.value(i));
-  return made;
-}
-
-Result<std::vector<float>> Decoding::run() {
-  const Body& body = calls_++ == 0 && a_.first ? *a_.first : *a_.decoder;
-  SDX_ASSIGN(std::vector<Value> results, bodies(args_).run_body(body, feeds_));
-  const Tensor& logits = results[0].tensor();
-  if (logits.rank() != 3 || size_t(logits.dims()[0]) != rows() || logits.dims()[1] < 1) {
+Result<std::vector<float>> Decoding::last_of(const Tensor& logits, size_t copies) {
+  if (logits.rank() != 3 || size_t(logits.dims()[0]) * copies != rows() || logits.dims()[1] < 1) {
     return fail("SDX-R1121", "the decoder's logits are {}; expected [{}, length, vocabulary]",
-                to_string(logits.dims()), rows());
+                to_string(logits.dims()), rows() / copies);
   }
   const auto width = size_t(logits.dims()[2]), length = size_t(logits.dims()[1]);
   vocabulary_ = a_.vocabulary <= 0 ? width : size_t(a_.vocabulary);
@@ -175,47 +146,57 @@ Result<std::vector<float>> Decoding::run() {
   }
   std::vector<float> last(rows() * vocabulary_);
   for (size_t row = 0; row < rows(); ++row) {
-    const size_t at = (row * length + length - 1) * width;
+    const size_t at = (row / copies * length + length - 1) * width;
     for (size_t i = 0; i < vocabulary_; ++i) {
       last[row * vocabulary_ + i] = float(get_f64(logits.type(), logits.raw(), at + i));
     }
   }
-  present_.clear();
-  for (size_t i = 1; i < results.size(); ++i) {
-    const Tensor& state = results[i].tensor();
-    if (state.rank() != 5 || state.dims()[0] != 2 || size_t(state.dims()[1]) != rows()) {
-      return fail("SDX-R1121", "present state {} is {}; expected [2, {}, heads, length, size]",
-                  i - 1, to_string(state.dims()), rows());
-    }
-    present_.push_back(state);
-  }
   return last;
 }
 
-void Decoding::advance(const Tokens& tokens, const std::vector<size_t>& from) {
-  const Tensor old_mask = feeds_[2].tensor();
-  const auto length = size_t(old_mask.dims()[1]);
-  Tensor ids = matrix(rows(), 1), positions = matrix(rows(), 1), mask = matrix(rows(), length + 1);
+void Decoding::append(const Tokens& tokens, const std::vector<size_t>& from) {
   std::vector<Tokens> sequences;
   for (size_t row = 0; row < rows(); ++row) {
-    ids.data<int32_t>()[row] = tokens[row];
-    positions.data<int32_t>()[row] = positions_[row]++;
-    // Rows that a row goes on from belong to the same prompt, so their masks are equal.
-    std::copy_n(old_mask.data<int32_t>() + row * length, length,
-                mask.data<int32_t>() + row * (length + 1));
-    mask.data<int32_t>()[row * (length + 1) + length] = 1;
     sequences.push_back(sequences_[from[row]]);
     sequences.back().push_back(tokens[row]);
   }
   sequences_ = std::move(sequences);
-  feeds_[0] = std::move(ids);
-  feeds_[1] = std::move(positions);
-  feeds_[2] = std::move(mask);
-  bool same = true;
-  for (size_t row = 0; row < from.size(); ++row) same = same && from[row] == row;
-  for (size_t i = 0; i < present_.size(); ++i) {
-    feeds_[3 + i] = same ? present_[i] : picked(present_[i], from);
+}
+
+Tensor picked(const Tensor& state, size_t outer, const std::vector<size_t>& from) {
+  Dims dims = state.dims();
+  const auto old_rows = size_t(dims[outer]);
+  dims[outer] = int64_t(from.size());
+  Tensor made = Tensor::make(state.type(), dims);
+  size_t blocks = 1;
+  for (size_t axis = 0; axis < outer; ++axis) blocks *= size_t(dims[axis]);
+  const size_t bytes = old_rows * blocks == 0 ? 0 : state.bytes() / (blocks * old_rows);
+  const auto* source = static_cast<const std::byte*>(state.raw());
+  auto* target = static_cast<std::byte*>(made.raw());
+  for (size_t block = 0; block < blocks && bytes > 0; ++block) {
+    for (size_t row = 0; row < from.size(); ++row) {
+      std::memcpy(target + (block * from.size() + row) * bytes,
+                  source + (block * old_rows + from[row]) * bytes, bytes);
+    }
   }
+  return made;
+}
+
+bool goes_straight_on(const std::vector<size_t>& from) {
+  for (size_t row = 0; row < from.size(); ++row) {
+    if (from[row] != row) return false;
+  }
+  return true;
+}
+
+Tensor matrix(size_t rows, size_t columns) {
+  return Tensor::make(DType::i32, {int64_t(rows), int64_t(columns)});
+}
+
+Result<std::unique_ptr<Decoding>> start_decoding(const Generation& a, const Args& args,
+                                                 const Asked& asked, size_t mask_input) {
+  return a.encoder ? start_encoded(a, args, asked, mask_input)
+                   : start_gpt(a, args, asked, mask_input);
 }
 
 namespace {
@@ -294,6 +275,7 @@ NamedBodies bodies_of_generation(const void* resolved) {
   NamedBodies bodies;
   const auto& a = *static_cast<const microsoft::Generation*>(resolved);
   bodies.emplace_back("decoder", a.decoder.get());
+  if (a.encoder) bodies.emplace_back("encoder", a.encoder.get());
   if (a.first) bodies.emplace_back("init_decoder", a.first.get());
   return bodies;
 }

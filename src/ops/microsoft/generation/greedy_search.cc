@@ -36,8 +36,9 @@ Result<Facts> infer(const Generation&, const Facts& in) {
 // The loop of both: `next(scores, decoding)` gives a token per row. A row that has ended is padded.
 template <class Next>
 Status generate(const Generation& a, Args& args, const Next& next) {
-  SDX_ASSIGN(const Asked asked, read_asked(args, 1, kRepetition));
-  SDX_ASSIGN(Decoding decoding, Decoding::start(a, args, asked, kMask));
+  SDX_ASSIGN(const Asked asked, read_asked(a, args, 1, kRepetition));
+  SDX_ASSIGN(const std::unique_ptr<Decoding> start, start_decoding(a, args, asked, kMask));
+  Decoding& decoding = *start;
   std::vector<bool> ended(asked.batch, false);
   std::vector<size_t> from(asked.batch);
   std::iota(from.begin(), from.end(), size_t{0});
@@ -64,7 +65,8 @@ Status generate(const Generation& a, Args& args, const Next& next) {
   return ok();
 }
 
-Status greedy(const Generation& a, Args& args) {
+Status greedy(const Generation& a, Args& all) {
+  Args args = own_inputs(a, all);
   return generate(a, args, [](const std::vector<float>& scores, const Decoding& decoding) {
     Tokens tokens;
     const size_t vocabulary = decoding.vocabulary();
@@ -111,7 +113,8 @@ void keep_top(const Generation& a, float* scores, size_t vocabulary) {
   for (const size_t token : gone) scores[token] = a.filter_value;
 }
 
-Status sample(const Generation& a, Args& args) {
+Status sample(const Generation& a, Args& all) {
+  Args args = own_inputs(a, all);
   SDX_ASSIGN(const double seed, number(args, kSeed, "seed", 0));
   uint64_t state = uint64_t(int64_t(seed));
   const auto draw = [&] {  // splitmix64, the upper 24 bits as a share of 1
