@@ -205,7 +205,7 @@ std::string manual(const CLI::App& program) {
       "differ\n.TP\n.B 2\nsomething could not be read or was asked for wrongly\n"
       ".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nif set and not empty, nothing is coloured\n"
       ".TP\n.B SARDONYX_ISA\nthe most that may be used of the machine's instruction set: portable, "
-      "avx2 or avx512; changes speed, never a bit\n";
+      "avx2, avx512 or neon; changes speed, never a bit\n";
   return text;
 }
 

@@ -22,7 +22,8 @@ namespace sdx::cli {
 
 void EngineFlags::add_to(CommandLine app) {
   app.option("--threads", threads, "threads to use; 0: all this process may use").not_negative();
-  app.option("--isa", isa, "instruction set").one_of({"portable", "avx2", "avx512", "native"});
+  app.option("--isa", isa, "instruction set")
+      .one_of({"portable", "avx2", "avx512", "neon", "native"});
   app.option("--optimize", optimize, "rewrites, which keep every bit").one_of({"on", "off"});
   app.option("--numerics", numerics, "strict: no rewrite that changes bits")
       .one_of({"standard", "strict"});
@@ -52,8 +53,8 @@ Result<CompileOptions> EngineFlags::options() const {
   options.most_nodes = limits.most_nodes();
   if (arena_limit != 0) options.most_arena_bytes = arena_limit;
   if (isa != "native") {
-    options.isa = isa == "avx512" ? Isa::avx512 : isa == "avx2" ? Isa::avx2 : Isa::portable;
-    if (!isa_available(options.isa)) return fail("SDX-C0001", "this machine has no {}", isa);
+    if (!parse_isa(isa, options.isa) || !isa_available(options.isa))
+      return fail("SDX-C0001", "this machine has no {}", isa);
   }
   return options;
 }

@@ -2,7 +2,7 @@
 # HEADERS names what it starts from (precompiled.cmake).
 #
 #   x.cc         compiled once
-#   x.isa.cc     compiled once per instruction set, with SDX_ISA=portable|avx2|avx512 (see kernel/isa.h)
+#   x.isa.cc     compiled once per instruction set, with SDX_ISA=portable|avx2|avx512|neon (see kernel/isa.h)
 #   x_test.cc    linked into the folder's test program, <folder>_test
 #   x_bench.cc   linked into the folder's benchmark program, <folder>_bench
 
@@ -21,6 +21,10 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(SDX_FLAGS_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c -mbmi2
       -mprefer-vector-width=512
       -Wno-uninitialized -Wno-maybe-uninitialized)  # g++ 12 warns inside its own avx512 headers
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  list(APPEND SDX_ISAS neon)
+  # Scheduled before they get registers, loads of a tile's operands would all come first, and sums be spilled for them.
+  set(SDX_FLAGS_neon -fno-schedule-insns)
 endif()
 
 # Code that runs once per model and not per element is compiled with less effort (COLD).

@@ -217,10 +217,8 @@ CompileOptions options_from(const py::dict& given) {
   if (given.contains("isa")) {
     const auto name = py::cast<std::string>(given["isa"]);
     if (name != "native") {
-      options.isa = name == "avx512" ? Isa::avx512 : name == "avx2" ? Isa::avx2 : Isa::portable;
-      if (isa_name(options.isa) != name || !isa_available(options.isa)) {
+      if (!parse_isa(name, options.isa) || !isa_available(options.isa))
         throw Failure{no_such_isa(name)};
-      }
     }
   }
   return options;

@@ -220,7 +220,7 @@ struct Port {
   std::string text;                       // "f32[N,3,224,224]", "seq(f32[?])"
 };
 
-enum class Isa { native, portable, avx2, avx512 };
+enum class Isa { native, portable, avx2, avx512, neon };
 
 // Models that deviate from ONNX's rules: common, those with one meaning all the same are taken by
 // it, and the session's notes() say so (nodes out of order, a graph without a name, a dimension of

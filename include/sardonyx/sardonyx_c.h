@@ -188,7 +188,8 @@ typedef enum sardonyx_isa {
   SARDONYX_ISA_NATIVE = 0,
   SARDONYX_ISA_PORTABLE = 1,
   SARDONYX_ISA_AVX2 = 2,
-  SARDONYX_ISA_AVX512 = 3
+  SARDONYX_ISA_AVX512 = 3,
+  SARDONYX_ISA_NEON = 4
 } sardonyx_isa;
 
 typedef struct sardonyx_size {

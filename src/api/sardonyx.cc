@@ -400,6 +400,7 @@ sdx::Result<sdx::CompileOptions> Bridge::options(const Options& options) {
   if (options.isa != Isa::native) {
     engine.isa = options.isa == Isa::avx512 ? sdx::Isa::avx512
                  : options.isa == Isa::avx2 ? sdx::Isa::avx2
+                 : options.isa == Isa::neon ? sdx::Isa::neon
                                             : sdx::Isa::portable;
     if (!sdx::isa_available(engine.isa)) return sdx::no_such_isa(sdx::isa_name(engine.isa));
   }

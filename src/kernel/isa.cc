@@ -25,6 +25,8 @@ Isa detect() {
   }
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c())
     return Isa::avx2;
+#elif defined(__aarch64__)
+  return Isa::neon;  // every arm64 has it
 #endif
   return Isa::portable;
 }
@@ -35,18 +37,31 @@ Isa native_isa() {
   static const Isa isa = [] {
     const Isa machine = detect();
     const char* wish = std::getenv("SARDONYX_ISA");
-    for (const Isa level : {Isa::portable, Isa::avx2, Isa::avx512}) {
-      if (wish != nullptr && isa_name(level) == wish && level <= machine) return level;
-    }
+    Isa level;
+    if (wish != nullptr && parse_isa(wish, level) && isa_available(level)) return level;
     return machine;
   }();
   return isa;
 }
 
-bool isa_available(Isa isa) { return isa <= detect(); }
+bool isa_available(Isa isa) {
+  const Isa machine = detect();
+  if (isa == Isa::neon || machine == Isa::neon) return isa == Isa::portable || isa == machine;
+  return isa <= machine;
+}
 
 std::string_view isa_name(Isa isa) {
-  return isa == Isa::avx512 ? "avx512" : isa == Isa::avx2 ? "avx2" : "portable";
+  constexpr std::string_view kNames[] = {"portable", "avx2", "avx512", "neon"};
+  return kNames[size_t(isa)];
+}
+
+bool parse_isa(std::string_view name, Isa& isa) {
+  for (const Isa level : kAllIsas) {
+    if (isa_name(level) != name) continue;
+    isa = level;
+    return true;
+  }
+  return false;
 }
 
 }  // namespace sdx

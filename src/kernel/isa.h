@@ -11,7 +11,8 @@
 
 namespace sdx {
 
-enum class Isa { portable, avx2, avx512 };
+enum class Isa { portable, avx2, avx512, neon };
+inline constexpr Isa kAllIsas[] = {Isa::portable, Isa::avx2, Isa::avx512, Isa::neon};
 
 // The best level of this machine, or the lower one that SARDONYX_ISA asks for: what is chosen where
 // nobody says otherwise. Kernels are told their level by those who call them and never ask.
@@ -19,6 +20,8 @@ Isa native_isa();
 // False if this machine or this build lacks the level.
 bool isa_available(Isa);
 std::string_view isa_name(Isa);
+// The level of that name; false if there is none.
+bool parse_isa(std::string_view name, Isa&);
 
 // SDX_PICK(gemm_f32, isa): the address of gemm_f32 compiled for `isa`.
 #if defined(__x86_64__)
@@ -35,6 +38,16 @@ std::string_view isa_name(Isa);
   __VA_ARGS__                 \
   }                           \
   namespace avx512 {          \
+  __VA_ARGS__                 \
+  }
+#elif defined(__aarch64__)
+#define SDX_PICK(function, isa) \
+  ((isa) == ::sdx::Isa::neon ? &::sdx::neon::function : &::sdx::portable::function)
+#define SDX_DECLARE_ISAS(...) \
+  namespace portable {        \
+  __VA_ARGS__                 \
+  }                           \
+  namespace neon {            \
   __VA_ARGS__                 \
   }
 #else

@@ -24,6 +24,8 @@ constexpr int kSpins = 4000;
 inline void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb" ::: "memory");  // yield does nothing on most cores
 #endif
 }
 

@@ -41,7 +41,7 @@ class ExecutionOrder(enum.IntEnum):
 class SessionOptions:
     """How a model is compiled. Options that onnxruntime has and that mean nothing here are kept and have no effect.
 
-    Sardonyx's own: `numerics` ("standard" or "strict"), `isa` ("native", "portable", "avx2", "avx512"), `pack_cache`
+    Sardonyx's own: `numerics` ("standard" or "strict"), `isa` ("native", "portable", "avx2", "avx512", "neon"), `pack_cache`
     (a folder in which packed weights are kept from one load to the next, or "beside": the model's own) and `accept`
     ("common": a model that deviates from ONNX's rules and has one meaning all the same runs, and the session's notes say
     so; "strict": it is refused).

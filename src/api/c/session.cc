@@ -157,7 +157,7 @@ struct Run {
 
 sardonyx::Options sardonyx_c::options_from(const sardonyx_options* options) {
   const sardonyx_options asked = known(options);
-  if (asked.threads < 0 || asked.isa < 0 || asked.isa > SARDONYX_ISA_AVX512) {
+  if (asked.threads < 0 || asked.isa < 0 || asked.isa > SARDONYX_ISA_NEON) {
     fail("SDX-A0104",
          fmt::format("threads {} or isa {} is none that there is", asked.threads, asked.isa));
   }

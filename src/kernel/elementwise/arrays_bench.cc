@@ -22,7 +22,7 @@ void unary(benchmark::State& state, UnaryOp op, Isa isa) {
 }
 
 const int registered = [] {
-  for (Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
+  for (Isa isa : kAllIsas) {
     if (!isa_available(isa)) continue;
     for (UnaryOp op : {UnaryOp::relu, UnaryOp::exp, UnaryOp::sigmoid, UnaryOp::tanh, UnaryOp::erf,
                        UnaryOp::gelu, UnaryOp::log, UnaryOp::sin, UnaryOp::softplus}) {

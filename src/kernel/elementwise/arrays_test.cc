@@ -12,7 +12,7 @@
 namespace sdx {
 namespace {
 
-const Isa kIsas[] = {Isa::portable, Isa::avx2, Isa::avx512};
+
 
 // Values where functions change their mind, then random bit patterns, then random values of
 // ordinary size.
@@ -86,7 +86,7 @@ TEST(Tile, every_unary_level_equals_the_scalar) {
     std::vector<float> expected(x.size());
     for (size_t i = 0; i < x.size(); ++i) expected[i] = scalar_unary(name, x[i], 0.75f, 1.25f);
     EXPECT_TRUE(nans_are_canonical(expected)) << op_name(name);
-    for (Isa isa : kIsas) {
+    for (Isa isa : kAllIsas) {
       if (!isa_available(isa)) continue;
       std::vector<float> y(x.size());
       SDX_PICK(array_unary, isa)(name, x.data(), y.data(), x.size(), 0.75f, 1.25f);
@@ -109,7 +109,7 @@ TEST(Tile, every_binary_level_equals_the_scalar) {
     std::vector<float> expected(a.size());
     for (size_t i = 0; i < a.size(); ++i) expected[i] = scalar_binary(name, a[i], b[i]);
     EXPECT_TRUE(nans_are_canonical(expected)) << op_name(name);
-    for (Isa isa : kIsas) {
+    for (Isa isa : kAllIsas) {
       if (!isa_available(isa)) continue;
       std::vector<float> y(a.size());
       SDX_PICK(array_binary, isa)(name, a.data(), 1, b.data(), 1, y.data(), a.size());
@@ -120,7 +120,7 @@ TEST(Tile, every_binary_level_equals_the_scalar) {
 
 TEST(Tile, every_length_and_stride_touches_its_elements_only) {
   const std::vector<float> a = inputs(64, 5), b = inputs(64, 6);
-  for (Isa isa : kIsas) {
+  for (Isa isa : kAllIsas) {
     if (!isa_available(isa)) continue;
     for (size_t n = 0; n <= 40; ++n) {
       // Exactly n floats, so that a sanitizer sees any step beyond them.
@@ -161,7 +161,7 @@ TEST(Tile, sums_follow_the_sixteen_lane_rule) {
     }
     float most = -std::numeric_limits<float>::infinity();
     for (float v : x) most = std::max(most, v);
-    for (Isa isa : kIsas) {
+    for (Isa isa : kAllIsas) {
       if (!isa_available(isa)) continue;
       EXPECT_EQ(SDX_PICK(array_sum, isa)(x.data(), n), sum[0]);
       EXPECT_EQ(SDX_PICK(array_sum_of_squares, isa)(x.data(), n), squares[0]);
@@ -173,7 +173,7 @@ TEST(Tile, sums_follow_the_sixteen_lane_rule) {
 TEST(Tile, max_and_sum_of_nan_are_the_canonical_nan) {
   std::vector<float> x(37, 1.0f);
   x[20] = std::bit_cast<float>(0xffc12345u);
-  for (Isa isa : kIsas) {
+  for (Isa isa : kAllIsas) {
     if (!isa_available(isa)) continue;
     EXPECT_EQ(std::bit_cast<uint32_t>(SDX_PICK(array_max, isa)(x.data(), x.size())), 0x7fc00000u);
     EXPECT_EQ(std::bit_cast<uint32_t>(SDX_PICK(array_sum, isa)(x.data(), x.size())), 0x7fc00000u);
@@ -181,7 +181,7 @@ TEST(Tile, max_and_sum_of_nan_are_the_canonical_nan) {
 }
 
 TEST(Tile, every_half_widens_and_comes_back) {
-  for (Isa isa : kIsas) {
+  for (Isa isa : kAllIsas) {
     if (!isa_available(isa)) continue;
     std::vector<uint16_t> h(65536 + 5), back(h.size());
     for (size_t i = 0; i < h.size(); ++i) h[i] = uint16_t(i);
@@ -243,7 +243,7 @@ TEST(Tile, narrowing_rounds_to_nearest_even) {
         (bits & 0xffff) > 0x8000 || ((bits & 0xffff) == 0x8000 && (bits >> 16 & 1)) ? 1 : 0;
     expected_bf16[i] = x[i] != x[i] ? 0x7fc0 : uint16_t((bits >> 16) + up);
   }
-  for (Isa isa : kIsas) {
+  for (Isa isa : kAllIsas) {
     if (!isa_available(isa)) continue;
     std::vector<uint16_t> h(x.size());
     std::vector<float> wide(x.size()), rounded(x.size());

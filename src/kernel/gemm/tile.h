@@ -13,13 +13,14 @@ namespace sdx::SDX_ISA {
 
 // Vectors per tile row and rows per tile: as many chains as the registers hold beside one row of B
 // and a broadcast.
-inline constexpr int kTileVecs = 2;
 #if defined(SDX_ISA_avx512)
-inline constexpr int kTileRows = 12;
+inline constexpr int kTileVecs = 2, kTileRows = 12;
 #elif defined(SDX_ISA_avx2)
-inline constexpr int kTileRows = 6;
+inline constexpr int kTileVecs = 2, kTileRows = 6;
+#elif defined(SDX_ISA_neon)
+inline constexpr int kTileVecs = 4, kTileRows = 6;
 #else
-inline constexpr int kTileRows = 2;
+inline constexpr int kTileVecs = 2, kTileRows = 2;
 #endif
 inline constexpr int kTileCols = kTileVecs * kLanes;
 

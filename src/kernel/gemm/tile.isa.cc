@@ -64,7 +64,7 @@ void tile(const TileArgs& t) {
       row[v.value] = F32::load(b + v.value * kLanes);
     });
     unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-      const F32 x = F32(a.template at<r.value>());
+      const Each x(a.template at<r.value>());
       unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
         acc[r.value][v.value] = fma(x, row[v.value], acc[r.value][v.value]);
       });

@@ -1,4 +1,5 @@
 #include "kernel/gemm_int8/block.h"
+#include "kernel/gemm_int8/neon.h"
 #include "kernel/gemm_int8/saturate.h"
 #include "kernel/gemm_int8/vnni.h"
 #include "kernel/simd/registers.h"
@@ -12,9 +13,10 @@ size_t least(size_t a, size_t b) { return a < b ? a : b; }
 // Sums of products over quads of k: rows of A against the `width` (16 or 32) columns of a panel.
 struct QuadTile {
   size_t quads, rows, width;
-  const uint8_t* a;  // [quad][row][4]
-  const int8_t* b;   // [quad][column][4]
-  int32_t* sum;      // [row][kPanel]
+  const uint8_t* a;      // [quad][row][4]
+  const int8_t* b;       // [quad][column][4]
+  int32_t* sum;          // [row][kPanel]
+  const int32_t* b_sum;  // of each column
 };
 
 #if defined(SDX_ISA_avx512)
@@ -149,6 +151,78 @@ void sum_products(const QuadTile& t, Int8Unit unit) {
     for (; row + 3 <= t.rows; row += 3) wide_tile<3>(t, row, col);
     for (; row < t.rows; ++row) wide_tile<1>(t, row, col);
   }
+}
+
+#elif defined(SDX_ISA_neon)
+
+// The quads of some rows at one k: four rows to a vector.
+template <class Dot, int Rows>
+struct QuadRows {
+  static constexpr int kVectors = (Rows + 3) / 4;
+  uint8x16_t of[kVectors];
+  SDX_INLINE explicit QuadRows(const uint8_t* a) {
+    unroll<kVectors>([&](auto i) __attribute__((always_inline)) {
+      constexpr size_t kBytes = 4 * (Rows - 4 * i.value < 4 ? Rows - 4 * i.value : 4);
+      uint8x16_t raw;
+      if constexpr (kBytes == 16) {
+        raw = vld1q_u8(a + 16 * i.value);
+      } else if constexpr (kBytes == 8) {
+        raw = vcombine_u8(vld1_u8(a + 16 * i.value), vdup_n_u8(0));
+      } else {
+        raw = vdupq_n_u8(0);
+        std::memcpy(&raw, a + 16 * i.value, kBytes);
+      }
+      of[i.value] = flipped<Dot>(raw);
+    });
+  }
+};
+
+constexpr int kDotRows = 6, kDotVecs = 4;  // as many sums as leave registers for the operands
+
+template <class Dot, int Rows>
+void dot_tile(const QuadTile& t, size_t first_row, size_t col) {
+  int32x4_t acc[Rows][kDotVecs];
+  unroll<kDotVecs>([&](auto v) __attribute__((always_inline)) {
+    const int32x4_t first = first_sum<Dot>(t.b_sum + col + 4 * v.value);
+    unroll<Rows>([&](auto r) __attribute__((always_inline)) { acc[r.value][v.value] = first; });
+  });
+  const uint8_t* a = t.a + 4 * first_row;
+  const int8_t* b = t.b + 4 * col;
+  for (size_t i = t.quads; i != 0; --i, a += 4 * t.rows, b += 4 * t.width) {
+    int8x16_t columns[kDotVecs];
+    unroll<kDotVecs>([&](auto v) __attribute__((always_inline)) {
+      columns[v.value] = vld1q_s8(b + 16 * v.value);
+    });
+    const QuadRows<Dot, Rows> rows(a);
+    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+      unroll<kDotVecs>([&](auto v) __attribute__((always_inline)) {
+        acc[r.value][v.value] = Dot::template add<r.value % 4>(
+            acc[r.value][v.value], columns[v.value], rows.of[r.value / 4]);
+      });
+    });
+  }
+  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+    unroll<kDotVecs>([&](auto v) __attribute__((always_inline)) {
+      vst1q_s32(t.sum + (first_row + r.value) * kPanel + col + 4 * v.value, acc[r.value][v.value]);
+    });
+  });
+}
+
+template <class Dot>
+void dot_tiles(const QuadTile& t) {
+  for (size_t col = 0; col < t.width; col += 4 * kDotVecs) {
+    size_t row = 0;
+    for (; row + kDotRows <= t.rows; row += kDotRows) dot_tile<Dot, kDotRows>(t, row, col);
+    unroll<kDotRows - 1>([&](auto r) {
+      if (t.rows - row == r.value + 1) dot_tile<Dot, r.value + 1>(t, row, col);
+    });
+  }
+}
+
+void sum_products(const QuadTile& t, Int8Unit unit) {
+  if (unit == Int8Unit::neon_i8mm) return dot_tiles<MixedDot>(t);
+  if (unit == Int8Unit::neon_dot) return dot_tiles<SignedDot>(t);
+  dot_tiles<WideDot>(t);
 }
 
 #else
@@ -295,7 +369,7 @@ void run_panel(const Int8Block& g, size_t row, size_t rows, size_t col, const in
   alignas(64) int32_t sum[kRowBlock * kPanel];
   const size_t width = panel_width(least(kPanel, g.cols - col));
   sum_products({quads_of(g.k), rows, width, reinterpret_cast<const uint8_t*>(a + rows),
-                reinterpret_cast<const int8_t*>(panel + width), sum},
+                reinterpret_cast<const int8_t*>(panel + width), sum, panel},
                g.unit);
   end_panel(g, row, rows, col, a, panel, sum);
 }

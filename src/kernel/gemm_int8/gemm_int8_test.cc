@@ -35,7 +35,7 @@ struct Way {
 // What this machine can run; the stand-ins where it lacks the instructions.
 std::vector<Way> ways() {
   std::vector<Way> all;
-  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
+  for (const Isa isa : kAllIsas) {
     if (isa_available(isa)) all.push_back({isa, Int8Unit::plain});
   }
   for (const Int8Unit unit : {Int8Unit::avx_vnni, Int8Unit::avx_vnni_evex}) {
@@ -43,6 +43,9 @@ std::vector<Way> ways() {
   }
   for (const Int8Unit unit : {Int8Unit::avx512_vnni, Int8Unit::amx, Int8Unit::amx_in_memory}) {
     if (int8_unit_available(unit)) all.push_back({Isa::avx512, unit});
+  }
+  for (const Int8Unit unit : {Int8Unit::neon_dot, Int8Unit::neon_i8mm}) {
+    if (int8_unit_available(unit)) all.push_back({Isa::neon, unit});
   }
   return all;
 }

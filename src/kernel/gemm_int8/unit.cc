@@ -10,6 +10,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
+#if defined(__aarch64__) && defined(__linux__)
+#include <sys/auxv.h>
+#endif
 
 namespace sdx {
 namespace {
@@ -51,7 +54,19 @@ bool has_avx_vnni() { return false; }
 bool has_amx() { return false; }
 #endif
 
+#if defined(__aarch64__) && defined(__linux__)
+bool has_neon_dot() { return (getauxval(AT_HWCAP) & (1ul << 20)) != 0; }    // HWCAP_ASIMDDP
+bool has_neon_i8mm() { return (getauxval(AT_HWCAP2) & (1ul << 13)) != 0; }  // HWCAP2_I8MM
+#elif defined(__ARM_FEATURE_DOTPROD)
+bool has_neon_dot() { return true; }  // what the compiler was told of the machine
+bool has_neon_i8mm() { return false; }
+#else
+bool has_neon_dot() { return false; }
+bool has_neon_i8mm() { return false; }
+#endif
+
 struct Machine {
+  bool neon_dot = has_neon_dot(), neon_i8mm = has_neon_i8mm();
   bool avx_vnni = has_avx_vnni(), avx512_vnni = has_avx512_vnni(), amx = has_amx();
 };
 const Machine& machine() {
@@ -61,8 +76,8 @@ const Machine& machine() {
 
 Int8Unit initial() {
   if (const char* wish = std::getenv("SARDONYX_INT8")) {
-    for (const Int8Unit unit :
-         {Int8Unit::plain, Int8Unit::avx_vnni, Int8Unit::avx512_vnni, Int8Unit::amx}) {
+    for (const Int8Unit unit : {Int8Unit::plain, Int8Unit::avx_vnni, Int8Unit::avx512_vnni,
+                                Int8Unit::neon_dot, Int8Unit::neon_i8mm, Int8Unit::amx}) {
       if (int8_unit_name(unit) == wish) return unit;
     }
   }
@@ -88,6 +103,10 @@ Int8Unit int8_unit(Isa isa) {
     if (limit == Int8Unit::avx_vnni_evex && int8_unit_available(limit)) return limit;
     if (wanted(Int8Unit::avx_vnni)) return Int8Unit::avx_vnni;
   }
+  if (isa == Isa::neon) {
+    if (wanted(Int8Unit::neon_i8mm)) return Int8Unit::neon_i8mm;
+    if (wanted(Int8Unit::neon_dot)) return Int8Unit::neon_dot;
+  }
   return Int8Unit::plain;
 }
 
@@ -100,6 +119,10 @@ bool int8_unit_available(Int8Unit unit) {
     case Int8Unit::avx512_vnni:
     case Int8Unit::avx_vnni_evex:
       return machine().avx512_vnni;
+    case Int8Unit::neon_dot:
+      return machine().neon_dot;
+    case Int8Unit::neon_i8mm:
+      return machine().neon_i8mm;
     case Int8Unit::amx:
       return machine().amx;
     case Int8Unit::amx_in_memory:
@@ -111,8 +134,8 @@ bool int8_unit_available(Int8Unit unit) {
 void force_int8_unit(Int8Unit unit) { most() = unit; }
 
 std::string_view int8_unit_name(Int8Unit unit) {
-  constexpr std::string_view kNames[] = {"plain", "avx_vnni",      "avx512_vnni",
-                                         "amx",   "avx_vnni_evex", "amx_in_memory"};
+  constexpr std::string_view kNames[] = {"plain",     "avx_vnni", "avx512_vnni",   "neon_dot",
+                                         "neon_i8mm", "amx",      "avx_vnni_evex", "amx_in_memory"};
   return kNames[size_t(unit)];
 }
 

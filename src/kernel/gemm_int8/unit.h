@@ -15,6 +15,8 @@ enum class Int8Unit : uint8_t {
   plain,        // no instruction of their own: bytes are widened
   avx_vnni,     // vpdpbusd on 256 bits, at level avx2
   avx512_vnni,  // vpdpbusd on 512 bits, at level avx512
+  neon_dot,     // sdot, at level neon
+  neon_i8mm,    // sudot, at level neon
   amx,          // tiles of 16 x 64 bytes, at level avx512
   // For tests, where the machine lacks the real ones: the kernels of avx_vnni with the instruction
   // as AVX512-VNNI encodes it, and those of amx with tiles in memory.

@@ -10,7 +10,7 @@ template <int Rows>
 constexpr int kPanelsAtOnce =
 #if defined(SDX_ISA_avx512)
     4;
-#elif defined(SDX_ISA_avx2)
+#elif defined(SDX_ISA_avx2) || defined(SDX_ISA_neon)
     Rows == 1 ? 2 : 1;
 #else
     1;

@@ -2,10 +2,11 @@
 // of a *.isa.cc file.
 //
 // The layer is this project's own and not Highway because a vector here has 16 lanes on every
-// machine (one register on avx512, two on avx2, four on portable) and fma is one rounding on every
-// machine; Highway 1.0.3 multiplies and adds with two roundings where the target has no fused
-// instruction, and leaves the width to the target. Every operation below gives the same bits at
-// every level, except for the payload and sign of a NaN: canonical() ends whatever leaves a kernel.
+// machine (one register on avx512, two on avx2, four on portable and neon) and fma is one rounding
+// on every machine; Highway 1.0.3 multiplies and adds with two roundings where the target has no
+// fused instruction, and leaves the width to the target. Every operation below gives the same bits
+// at every level, except for the payload and sign of a NaN: canonical() ends whatever leaves a
+// kernel.
 //
 // Types: F32x16, I32x16, M16 (mask of 32-bit lanes), F64x16 (sixteen doubles), I64x16. A scalar
 // converts to a vector of equal lanes. Operators: + - * / and comparisons on floats; + - & | ^ <<
@@ -131,6 +132,11 @@ SDX_INLINE float sum(F32x16 a) {
 #endif
   const __m128 two = four + _mm_movehl_ps(four, four);
   return two[0] + two[1];
+#elif defined(SDX_ISA_neon)
+  const auto eight = a.lo + a.hi;
+  const float32x4_t four = (eight.lo + eight.hi).v;
+  const float32x2_t two = vadd_f32(vget_low_f32(four), vget_high_f32(four));
+  return vget_lane_f32(two, 0) + vget_lane_f32(two, 1);
 #else
   return tree(a, [](float x, float y) { return x + y; });
 #endif

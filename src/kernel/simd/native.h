@@ -1,5 +1,5 @@
-// The machine's own vectors at this level: 4 floats (portable), 8 (avx2) or 16 (avx512), and as
-// many doubles and integers as fill the same register. Arithmetic is the compiler's vector
+// The machine's own vectors at this level: 4 floats (portable, neon), 8 (avx2) or 16 (avx512), and
+// as many doubles and integers as fill the same register. Arithmetic is the compiler's vector
 // extension; only what it cannot say is an intrinsic.
 #pragma once
 
@@ -8,6 +8,8 @@
 #include <cstring>
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(SDX_ISA_neon)
+#include <arm_neon.h>
 #endif
 
 #include "kernel/simd/pair.h"
@@ -50,6 +52,8 @@ struct MaskOf {
     return _mm256_movemask_epi8((__m256i)a.m) != 0;
 #elif defined(__SSE2__)
     return _mm_movemask_epi8((__m128i)a.m) != 0;
+#elif defined(SDX_ISA_neon)
+    return vmaxvq_u32((uint32x4_t)a.m) != 0;
 #else
     const auto whole = (RawI64)a.m;
     return (whole[0] | whole[1]) != 0;
@@ -260,6 +264,47 @@ SDX_INLINE void store_u16(uint16_t* p, I32 a) {
 }
 SDX_INLINE void store_f16_raw(uint16_t* p, F32 a) {
   _mm_storeu_si128((__m128i*)p, _mm256_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT));
+}
+
+#elif defined(SDX_ISA_neon)
+
+SDX_INLINE F32 fma(F32 a, F32 b, F32 c) { return (RawF32)vfmaq_f32(c.v, a.v, b.v); }
+SDX_INLINE F32 sqrt(F32 a) { return (RawF32)vsqrtq_f32(a.v); }
+SDX_INLINE F64 sqrt(F64 a) { return (RawF64)vsqrtq_f64(a.v); }
+// Not fmin and fmax, which have an opinion on NaN and zeros.
+SDX_INLINE F32 min_raw(F32 a, F32 b) { return select(a < b, a, b); }
+SDX_INLINE F32 max_raw(F32 a, F32 b) { return select(a > b, a, b); }
+SDX_INLINE F64 min_raw(F64 a, F64 b) { return select(a < b, a, b); }
+SDX_INLINE F64 max_raw(F64 a, F64 b) { return select(a > b, a, b); }
+SDX_INLINE F32 round_even(F32 a) { return (RawF32)vrndnq_f32(a.v); }
+SDX_INLINE F32 floor(F32 a) { return (RawF32)vrndmq_f32(a.v); }
+SDX_INLINE F32 ceil(F32 a) { return (RawF32)vrndpq_f32(a.v); }
+SDX_INLINE F32 trunc(F32 a) { return (RawF32)vrndq_f32(a.v); }
+SDX_INLINE F32 ldexp(F32 a, I32 n) { return soft::ldexp(a, n); }
+SDX_INLINE F32 ldexp(F32 a, F32 n) { return soft::ldexp(a, to_i32(n)); }
+// The table is 64 bytes, of which a lane takes four that follow each other.
+SDX_INLINE F32 lookup(const float (&table)[16], I32 index) {
+  uint8x16x4_t bytes;
+  for (int i = 0; i < 4; ++i) bytes.val[i] = vreinterpretq_u8_f32(vld1q_f32(table + 4 * i));
+  const uint32x4_t first = vandq_u32((uint32x4_t)index.v, vdupq_n_u32(15));
+  const uint32x4_t at = vmlaq_u32(vdupq_n_u32(0x03020100), first, vdupq_n_u32(0x04040404));
+  return (RawF32)vreinterpretq_f32_u8(vqtbl4q_u8(bytes, vreinterpretq_u8_u32(at)));
+}
+SDX_INLINE Pair<F64> to_f64(F32 a) {
+  return {F64((RawF64)vcvt_f64_f32(vget_low_f32(a.v))), F64((RawF64)vcvt_high_f64_f32(a.v))};
+}
+SDX_INLINE F32 to_f32(Pair<F64> a) {
+  return (RawF32)vcvt_high_f32_f64(vcvt_f32_f64(a.lo.v), a.hi.v);
+}
+SDX_INLINE I32 load_u16(const uint16_t* p) {
+  return (RawI32)vreinterpretq_s32_u32(vmovl_u16(vld1_u16(p)));
+}
+SDX_INLINE void store_u16(uint16_t* p, I32 a) { vst1_u16(p, vmovn_u32((uint32x4_t)a.v)); }
+SDX_INLINE F32 load_u16_as_f16(const uint16_t* p) {
+  return (RawF32)vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
+}
+SDX_INLINE void store_f16_raw(uint16_t* p, F32 a) {
+  vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(a.v)));
 }
 
 #else

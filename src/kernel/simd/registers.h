@@ -37,4 +37,24 @@ SDX_INLINE F32 load_first(const float* p, size_t n) {
 SDX_INLINE void store_first(float* p, F32 a, size_t n) { memcpy(p, &a.v, n * sizeof(float)); }
 #endif
 
+// A float that multiplies whole registers. On x86 it is a register of equal lanes, which a load
+// makes; on arm64 copying it to the lanes would take a turn of the pipes that multiply, and the
+// instruction takes it from one lane.
+#if defined(SDX_ISA_neon)
+struct Each {
+  float x;
+  SDX_INLINE explicit Each(float value) : x(value) {}
+};
+SDX_INLINE F32 fma(Each a, F32 b, F32 c) {
+#if defined(__clang__)
+  return (RawF32)vfmaq_n_f32(c.v, b.v, a.x);
+#else
+  asm("fmla %0.4s, %1.4s, %2.s[0]" : "+w"(c.v) : "w"(b.v), "w"(a.x));
+  return c;
+#endif
+}
+#else
+using Each = F32;
+#endif
+
 }  // namespace sdx::SDX_ISA

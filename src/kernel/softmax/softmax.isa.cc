@@ -44,6 +44,8 @@ SDX_INLINE float greatest(F32x16 a) {
   const __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
   const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
   return _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)));
+#elif defined(SDX_ISA_neon)
+  return vmaxvq_f32(vmaxq_f32(vmaxq_f32(a.lo.lo.v, a.lo.hi.v), vmaxq_f32(a.hi.lo.v, a.hi.hi.v)));
 #else
   return tree(a, [](float x, float y) { return x > y ? x : y; });
 #endif
@@ -52,6 +54,8 @@ SDX_INLINE float greatest(F32x16 a) {
 SDX_INLINE float smallest(F32x16 a) {
 #if defined(SDX_ISA_avx512)
   return _mm512_reduce_min_ps(a.v);
+#elif defined(SDX_ISA_neon)
+  return vminvq_f32(vminq_f32(vminq_f32(a.lo.lo.v, a.lo.hi.v), vminq_f32(a.hi.lo.v, a.hi.hi.v)));
 #else
   return tree(a, [](float x, float y) { return x < y ? x : y; });
 #endif
@@ -180,7 +184,7 @@ SDX_INLINE void divide(const SoftmaxRows& s, size_t row, Sum sum) {
     return;
   }
   const F32x16 divisor(total);
-#if defined(SDX_ISA_avx512) || defined(SDX_ISA_avx2)
+#if !defined(SDX_SOFT_FMA)
   if (!sum.small && total < 0x1p24f) {
     const float inverse = 1.0f / total;
     const F32x16 y(inverse), z(__builtin_fmaf(-inverse, total, 1.0f) * inverse);
@@ -233,7 +237,7 @@ struct Divisor {
   F32x16 total, y, z, minus;
   bool safe;
   SDX_INLINE Divisor(float sum, M16 small) : total(sum), safe(false) {
-#if defined(SDX_ISA_avx512) || defined(SDX_ISA_avx2)
+#if !defined(SDX_SOFT_FMA)
     safe = sum < 0x1p24f && !any(small);  // a NaN is not safe
     const float inverse = 1.0f / sum;
     y = F32x16(inverse);

@@ -4,6 +4,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(SDX_ISA_neon)
+#include <arm_neon.h>
 #endif
 
 namespace sdx::SDX_ISA {
@@ -92,6 +94,30 @@ Wide high(Wide a, Wide b) {
   if constexpr (kSize == 2) return {_mm_unpackhi_epi16(a.v, b.v)};
   if constexpr (kSize == 4) return {_mm_unpackhi_epi32(a.v, b.v)};
   return {_mm_unpackhi_epi64(a.v, b.v)};
+}
+#elif defined(SDX_ISA_neon)
+struct Wide {
+  static constexpr size_t kPieces = 1;
+  uint8x16_t v;
+
+  static Wide load(const char* p, size_t) {
+    return {vld1q_u8(reinterpret_cast<const uint8_t*>(p))};
+  }
+  void store(char* p) const { vst1q_u8(reinterpret_cast<uint8_t*>(p), v); }
+};
+template <size_t kSize>
+Wide low(Wide a, Wide b) {
+  if constexpr (kSize == 1) return {vzip1q_u8(a.v, b.v)};
+  if constexpr (kSize == 2) return {uint8x16_t(vzip1q_u16(uint16x8_t(a.v), uint16x8_t(b.v)))};
+  if constexpr (kSize == 4) return {uint8x16_t(vzip1q_u32(uint32x4_t(a.v), uint32x4_t(b.v)))};
+  return {uint8x16_t(vzip1q_u64(uint64x2_t(a.v), uint64x2_t(b.v)))};
+}
+template <size_t kSize>
+Wide high(Wide a, Wide b) {
+  if constexpr (kSize == 1) return {vzip2q_u8(a.v, b.v)};
+  if constexpr (kSize == 2) return {uint8x16_t(vzip2q_u16(uint16x8_t(a.v), uint16x8_t(b.v)))};
+  if constexpr (kSize == 4) return {uint8x16_t(vzip2q_u32(uint32x4_t(a.v), uint32x4_t(b.v)))};
+  return {uint8x16_t(vzip2q_u64(uint64x2_t(a.v), uint64x2_t(b.v)))};
 }
 #else
 #define SDX_NO_VECTORS 1

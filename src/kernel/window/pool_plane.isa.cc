@@ -15,6 +15,8 @@ SDX_INLINE I32 greater_of(I32 a, I32 b) {
 SDX_INLINE I32 greater_of(I32 a, I32 b) {
   return (RawI32)_mm256_max_epi32((__m256i)a.v, (__m256i)b.v);
 }
+#elif defined(SDX_ISA_neon)
+SDX_INLINE I32 greater_of(I32 a, I32 b) { return (RawI32)vmaxq_s32(a.v, b.v); }
 #else
 SDX_INLINE I32 greater_of(I32 a, I32 b) { return select(a > b, a, b); }
 #endif
@@ -106,7 +108,7 @@ struct EqualCounts {
         exact((bits(one::F32(n)).v & 0x7fffff) == 0) {}
   SDX_INLINE F32x16 operator()(F32x16 sum) const {
     if (exact) return sum * inverse;
-#if defined(SDX_ISA_avx512) || defined(SDX_ISA_avx2)
+#if !defined(SDX_SOFT_FMA)
     const F32x16 size = lanes::abs(sum);
     const M16 usual =
         (size == F32x16(0.0f)) | ((size > F32x16(0x1p-77f)) & (size < F32x16(0x1p120f)));

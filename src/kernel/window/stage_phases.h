@@ -17,6 +17,12 @@ SDX_INLINE F32x16 every_second(F32x16 low, F32x16 high) {
     return F32(_mm256_castpd_ps(_mm256_permute4x64_pd(mixed, 0xd8)));
   };
   return {eight(low), eight(high)};
+#elif defined(SDX_ISA_neon)
+  const auto eight = [](F32x16 from) {
+    return Pair<F32>{F32((RawF32)vuzp1q_f32(from.lo.lo.v, from.lo.hi.v)),
+                     F32((RawF32)vuzp1q_f32(from.hi.lo.v, from.hi.hi.v))};
+  };
+  return {eight(low), eight(high)};
 #else
   float from[32], to[16];
   store(from, low);

@@ -7,13 +7,14 @@ namespace sdx::SDX_ISA {
 namespace {
 
 // As many chains as the registers hold beside a row of weights and a broadcast input.
-constexpr int kVecs = 2;
 #if defined(SDX_ISA_avx512)
-constexpr int kPositions = 14;
+constexpr int kVecs = 2, kPositions = 14;
 #elif defined(SDX_ISA_avx2)
-constexpr int kPositions = 6;
+constexpr int kVecs = 2, kPositions = 6;
+#elif defined(SDX_ISA_neon)
+constexpr int kVecs = 4, kPositions = 6;
 #else
-constexpr int kPositions = 2;
+constexpr int kVecs = 2, kPositions = 2;
 #endif
 constexpr int kPositionsTwoRows = kPositions / 2;
 constexpr size_t kColumns = size_t(kVecs * kLanes);
@@ -100,7 +101,7 @@ void run_tile(const Tile& t) {
         });
         unroll<Rows>([&](auto r) __attribute__((always_inline)) {
           unroll<Positions>([&](auto p) __attribute__((always_inline)) {
-            const F32 value(x.template at<r.value, p.value>());
+            const Each value(x.template at<r.value, p.value>());
             unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
               F32& sum = acc[r.value][p.value][v.value];
               sum = fma(value, weight[v.value], sum);
@@ -170,7 +171,7 @@ void run_position(const BlockedWork& g, size_t panel) {
     for (size_t tap = 0; tap < g.taps; ++tap) {
       const float* x = block + g.tap[tap];
       for (size_t c = count; c != 0; --c, x += g.c_step, w += kBlockedPanel) {
-        const F32 value = F32(*x);
+        const Each value(*x);
         each([&](auto i, auto v) __attribute__((always_inline)) {
           const float* at = w + size_t(i.value) * kBlockedPanel * depth + v.value * kLanes;
           acc[i.value][v.value] = fma(value, F32::load(at), acc[i.value][v.value]);

@@ -33,7 +33,7 @@ struct DepthwiseTile {
 };
 
 // Positions of a tile, the most first.
-#if defined(SDX_ISA_avx512)
+#if defined(SDX_ISA_avx512) || defined(SDX_ISA_neon)
 inline constexpr int kDepthwisePositions[] = {14, 8, 7, 4, 2, 1};
 #elif defined(SDX_ISA_avx2)
 inline constexpr int kDepthwisePositions[] = {7, 4, 2, 1};

@@ -186,6 +186,7 @@ void conv_int8_channels_last(const Int8ChannelsLastArgs& c, Pool& pool, Isa isa)
         b.w = weights + first * reduction_bytes(s);
         b.channels = std::min(kChannelsLastPanel, s.out_channels - first);
         b.width = width_of(s.out_channels - first);
+        b.w_sum = sums + first;
         b.add = add + first;
         b.ratio = ratio + first;
         b.y = c.y + y_at + first;

@@ -84,6 +84,7 @@ struct Int8ChannelsLastBlock {
   size_t out_columns, first, last;  // pixels
   const int8_t* w;                  // [runs_y][runs_x][quad][channel][4]
   size_t channels, width;           // of the panel; width is a multiple of 16
+  const int32_t* w_sum;             // [width], of a channel's weights
   const int32_t* add;               // [width], bias and zero points
   const float* ratio;               // [width]
   int32_t zero;

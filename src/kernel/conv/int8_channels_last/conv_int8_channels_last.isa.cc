@@ -1,13 +1,18 @@
 #include "kernel/conv/int8_channels_last/conv_int8_channels_last.h"
 
 #include "kernel/conv/int8_channels_last/to_bytes.h"
+#include "kernel/gemm_int8/neon.h"
 #include "kernel/gemm_int8/vnni.h"
 
 namespace sdx::SDX_ISA {
 namespace {
 
 // As many pixels as leave registers for the weights of a panel.
+#if defined(SDX_ISA_neon)
+constexpr int kPixels = 5;
+#else
 constexpr int kPixels = 6;
+#endif
 constexpr size_t kLeastForTiles = 4;  // pixels; AMX would wait for its weights
 
 #if defined(SDX_ISA_avx512)
@@ -182,6 +187,79 @@ void half_tiles(const Int8ChannelsLastBlock& b) {
   }
 }
 
+#elif defined(SDX_ISA_neon)
+
+// Sixteen channels.
+template <class Dot, int Pixels>
+void dot_tile(const Int8ChannelsLastBlock& b, const uint8_t* const* pixels, size_t lane,
+              int32_t* sum) {
+  int32x4_t acc[Pixels][4];
+  const uint8_t* x[Pixels];
+  unroll<4>([&](auto v) __attribute__((always_inline)) {
+    const int32x4_t first = first_sum<Dot>(b.w_sum + lane + 4 * v.value);
+    unroll<Pixels>([&](auto p) __attribute__((always_inline)) { acc[p.value][v.value] = first; });
+  });
+  unroll<Pixels>([&](auto p) __attribute__((always_inline)) { x[p.value] = pixels[p.value]; });
+  const int8_t* w = b.w + 4 * lane;
+  uint8x16_t quads[Pixels];
+  const auto take = [&](auto q) __attribute__((always_inline)) {
+    int8x16_t weights[4];
+    unroll<4>([&](auto v) __attribute__((always_inline)) {
+      weights[v.value] = vld1q_s8(w + 16 * v.value);
+    });
+    w += 4 * b.width;
+    unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
+      unroll<4>([&](auto v) __attribute__((always_inline)) {
+        acc[p.value][v.value] =
+            Dot::template add<q.value>(acc[p.value][v.value], weights[v.value], quads[p.value]);
+      });
+    });
+  };
+  for (size_t ry = 0; ry < b.runs_y; ++ry) {
+    for (size_t rx = 0; rx < b.runs_x; ++rx) {
+      size_t at = ry * b.step_y + rx * b.step_x;
+      const size_t end = at + 4 * b.quads;
+      for (; at + 16 <= end; at += 16) {
+        unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
+          quads[p.value] = flipped<Dot>(vld1q_u8(x[p.value] + at));
+        });
+        unroll<4>(take);
+      }
+      for (; at != end; at += 4) {
+        unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
+          uint32_t quad;
+          std::memcpy(&quad, x[p.value] + at, sizeof quad);
+          quads[p.value] = flipped<Dot>(vreinterpretq_u8_u32(vdupq_n_u32(quad)));
+        });
+        take(Index<0>{});
+      }
+    }
+  }
+  unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
+    unroll<4>([&](auto v) __attribute__((always_inline)) {
+      vst1q_s32(sum + p.value * kChannelsLastPanel + lane + 4 * v.value, acc[p.value][v.value]);
+    });
+  });
+}
+
+template <class Dot>
+void dot_tiles(const Int8ChannelsLastBlock& b) {
+  LastPixels next(b);
+  for (size_t pixel = b.first; pixel < b.last;) {
+    const size_t pixels = b.last - pixel < kPixels ? b.last - pixel : kPixels;
+    alignas(64) int32_t sum[kPixels * kChannelsLastPanel];
+    const uint8_t* x[kPixels];
+    for (size_t p = 0; p < pixels; ++p) x[p] = next.next();
+    for (size_t lane = 0; lane < b.width; lane += 16) {
+      unroll<kPixels>([&](auto p) {
+        if (pixels == p.value + 1) dot_tile<Dot, p.value + 1>(b, x, lane, sum);
+      });
+    }
+    end_sums(b, sum, pixel, pixels);
+    pixel += pixels;
+  }
+}
+
 #else
 
 // One pixel: lanes are output channels.
@@ -247,8 +325,12 @@ void conv_int8_channels_last_block(const Int8ChannelsLastBlock& b) {
   if (b.unit == Int8Unit::avx_vnni) return half_tiles<VnniDot<true> >(b);
   if (b.unit == Int8Unit::avx_vnni_evex) return half_tiles<VnniDot<false> >(b);
   half_tiles<WideDot>(b);
+#elif defined(SDX_ISA_neon)
+  if (b.unit == Int8Unit::neon_i8mm) return dot_tiles<MixedDot>(b);
+  if (b.unit == Int8Unit::neon_dot) return dot_tiles<SignedDot>(b);
+  dot_tiles<WideDot>(b);
 #endif
-#if !defined(SDX_ISA_avx2)
+#if !defined(SDX_ISA_avx2) && !defined(SDX_ISA_neon)
   LastPixels pixels(b);
   for (size_t pixel = b.first; pixel < b.last; ++pixel) one_pixel(b, pixels.next(), pixel);
 #endif

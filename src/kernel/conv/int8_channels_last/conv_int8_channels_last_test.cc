@@ -145,7 +145,7 @@ void expect_exact(Isa isa, Int8Unit unit) {
 }  // namespace
 
 TEST(ConvInt8ChannelsLast, is_exact_without_instructions_for_bytes) {
-  for (const Isa isa : {Isa::portable, Isa::avx2, Isa::avx512}) {
+  for (const Isa isa : kAllIsas) {
     if (isa_available(isa)) expect_exact(isa, Int8Unit::plain);
   }
 }
@@ -157,6 +157,11 @@ TEST(ConvInt8ChannelsLast, is_exact_with_avx512_vnni) {
 TEST(ConvInt8ChannelsLast, is_exact_with_avx_vnni) {
   if (!int8_unit_available(Int8Unit::avx_vnni)) GTEST_SKIP() << "this machine has no AVX-VNNI";
   expect_exact(Isa::avx2, Int8Unit::avx_vnni);
+}
+TEST(ConvInt8ChannelsLast, is_exact_with_instructions_of_arm64) {
+  for (const Int8Unit unit : {Int8Unit::neon_dot, Int8Unit::neon_i8mm}) {
+    if (int8_unit_available(unit)) expect_exact(Isa::neon, unit);
+  }
 }
 TEST(ConvInt8ChannelsLast, is_exact_with_amx) {
   if (!int8_unit_available(Int8Unit::amx)) GTEST_SKIP() << "this machine has no AMX, or denies it";
