@@ -2,7 +2,7 @@
 BUILD ?= build
 JOBS  ?= $(shell nproc)
 
-.PHONY: all configure configure-test demo test checks bench serve deb check-deb site ops format check-format fuzz out-of-memory proofs soak scaling tidy clean
+.PHONY: all configure configure-test demo test checks bench serve deb check-deb site ops format check-format fuzz out-of-memory proofs soak scaling arm64 test-arm64 tidy clean
 
 all: configure-test
 	cmake --build $(BUILD) -j $(JOBS)
@@ -92,6 +92,18 @@ soak: configure-test
 scaling: configure-test
 	cmake --build $(BUILD) -j $(JOBS) --target sardonyx_cli
 	tests/bounded/scaling.py $(BUILD)/sardonyx
+
+# The program and its tests for arm64, by Debian's cross compiler, in build-arm64.
+arm64: configure
+	@scripts/install_deps.sh test arm64
+	cmake --preset arm64 >/dev/null
+	cmake --build build-arm64 -j $(JOBS) --target sardonyx_cli kernel_test ops_test
+
+# They run in qemu, and give this machine's digests; and their inner loops are counted.
+test-arm64: arm64
+	cmake --build $(BUILD) -j $(JOBS) --target sardonyx_cli
+	tests/arm64/run.sh $(BUILD) build-arm64
+	tests/arm64/loops.py build-arm64
 
 tidy:
 	@$(MAKE) --no-print-directory checks PARTS=tidy

@@ -2,7 +2,7 @@
 # Installs the Debian packages that are missing; silent when there are none.
 #   scripts/install_deps.sh            what building the library and the program takes
 #   scripts/install_deps.sh PART...    and also what these parts take: test, package, site, fuzz, checks, proofs,
-#                                      serve
+#                                      serve, arm64
 set -euo pipefail
 packages=(
   g++ cmake ninja-build ccache make pkg-config git
@@ -24,9 +24,16 @@ for part in "$@"; do
     serve)  # the server, and the clients of its tests
       packages+=(libnghttp2-dev libssl-dev libsimdjson-dev curl openssl nghttp2-client wrk protobuf-compiler python3-grpcio
                  python3-protobuf nodejs npm chromium) ;;
+    arm64)  # the cross compiler, libraries of arm64 beside this machine's, and what runs and counts them
+      dpkg --print-foreign-architectures | grep -qx arm64 || foreign=arm64
+      packages+=(g++-aarch64-linux-gnu qemu-user-static llvm-19)
+      for package in libc6 libstdc++6 libfmt-dev libre2-dev zlib1g-dev libjpeg62-turbo-dev libpng-dev libtiff-dev libwebp-dev \
+                     libopenjp2-7-dev libgtest-dev libgmp-dev libmpfr-dev; do
+        packages+=("$package:arm64")
+      done ;;
     checks) packages+=(clang clang-tidy libclang-rt-dev) ;;
     *)
-      echo "install_deps.sh: no part \"$part\": test, package, site, fuzz, checks, proofs or serve" >&2
+      echo "install_deps.sh: no part \"$part\": test, package, site, fuzz, checks, proofs, serve or arm64" >&2
       exit 2 ;;
   esac
 done
@@ -39,5 +46,6 @@ sudo=()
 [ "$(id -u)" -eq 0 ] || sudo=(sudo)
 echo "installing: ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
+[ -z "${foreign:-}" ] || "${sudo[@]}" dpkg --add-architecture "$foreign"
 "${sudo[@]}" apt-get update -qq
 "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

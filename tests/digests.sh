@@ -23,7 +23,7 @@ digest_of() {
 reference=$(digest_of --threads 1 --isa portable --optimize off "$@")
 echo "$reference"
 different=0
-for isa in portable avx2 avx512; do
+for isa in portable avx2 avx512 neon; do
   for threads in 1 2; do
     for optimize in on off; do
       flags=(--threads "$threads" --isa "$isa" --optimize "$optimize")
