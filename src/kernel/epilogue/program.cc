@@ -204,7 +204,16 @@ void EpilogueCall::run(void* self, float* c, size_t ldc, size_t row, size_t col,
   float* tiles = memory + kMostRegisters * Program::kChunk;
   std::array<const float*, Program::kMostInputs> in{};
   std::array<uint8_t, Program::kMostInputs> stride{};
-  if (inputs == 1 && ldc == cols) {
+  // Whole rows that lie behind each other, in all operands, are one long row.
+  bool joined = ldc == cols;
+  for (size_t k = 0; k < inputs && joined; ++k) {
+    const EpilogueProgram::Operand& o = whole.operands_[k];
+    const bool one_value = o.lead == EpilogueProgram::Lead::none && !o.columns;
+    const bool whole_rows =
+        o.lead == EpilogueProgram::Lead::all && o.columns && cols == whole.columns_;
+    joined = k == whole.product_ || one_value || whole_rows;
+  }
+  if (joined) {
     cols *= rows;
     rows = 1;
   }

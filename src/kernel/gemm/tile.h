@@ -26,10 +26,17 @@ inline constexpr int kTileCols = kTileVecs * kLanes;
 
 inline constexpr float kNowhere[1] = {0};
 
+// So many steps of k lie side by side; the next stretch begins `jump` floats behind its last step.
+struct TileStretch {
+  size_t length;
+  ptrdiff_t jump;
+};
+
 struct TileArgs {
   size_t k;
   const float* a;  // a[k * a_step + row], or where it lies: a[row * a_row + k]
   size_t a_step, a_row = 0;
+  const TileStretch* stretches = nullptr;  // with a_row: of k, where it does not lie side by side
   const float* b;  // b[k * b_step + column], readable up to a multiple of 16 columns
   size_t b_step;
   float* c;

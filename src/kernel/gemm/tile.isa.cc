@@ -3,9 +3,27 @@
 namespace sdx::SDX_ISA {
 namespace {
 
+// What a tile fetches at each k: a line that tiles to come will read.
+struct FetchesLater {
+  template <int Vecs>
+  [[gnu::always_inline]] static void fetch(const float*, size_t, const float* ahead) {
+    __builtin_prefetch(ahead, 0, 2);
+  }
+};
+// Or, where few rows share what is read of B, its own next lines into the first cache.
+struct FetchesNext {
+  static constexpr size_t kSteps = 4;
+  template <int Vecs>
+  [[gnu::always_inline]] static void fetch(const float* b, size_t b_step, const float*) {
+    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+      __builtin_prefetch(b + kSteps * b_step + v.value * kLanes, 0, 3);
+    });
+  }
+};
+
 // The value of A for each row of a tile at the k that it has come to.
 template <int Rows>
-struct PackedRows {
+struct PackedRows : FetchesLater {
   const float* a;
   size_t step;
   explicit PackedRows(const TileArgs& t) : a(t.a), step(t.a_step) {}
@@ -17,7 +35,7 @@ struct PackedRows {
 };
 // Rows of contiguous k: one pointer for three rows, which addressing modes reach from it.
 template <int Rows>
-struct RowsInPlace {
+struct RowsInPlace : FetchesLater {
   static constexpr int kPointers = (Rows + 2) / 3;
   const float* a[kPointers];
   size_t row;
@@ -30,6 +48,28 @@ struct RowsInPlace {
   }
   [[gnu::always_inline]] void next() {
     for (int i = 0; i < kPointers; ++i) ++a[i];
+  }
+};
+
+// The same in stretches: taps of a convolution of few rows.
+template <int Rows>
+struct RowsInStretches : RowsInPlace<Rows> {
+  using RowsInPlace<Rows>::a;
+  template <int Vecs>
+  [[gnu::always_inline]] static void fetch(const float* b, size_t b_step, const float* ahead) {
+    FetchesNext::fetch<Vecs>(b, b_step, ahead);
+  }
+  const TileStretch* stretch;
+  size_t left;
+  explicit RowsInStretches(const TileArgs& t)
+      : RowsInPlace<Rows>(t), stretch(t.stretches), left(stretch->length) {}
+  [[gnu::always_inline]] void next() {
+    ptrdiff_t step = 1;
+    if (--left == 0) {
+      step = stretch->jump;
+      left = (++stretch)->length;
+    }
+    for (int i = 0; i < RowsInPlace<Rows>::kPointers; ++i) a[i] += step;
   }
 };
 
@@ -69,7 +109,7 @@ void tile(const TileArgs& t) {
         acc[r.value][v.value] = fma(x, row[v.value], acc[r.value][v.value]);
       });
     });
-    __builtin_prefetch(ahead, 0, 2);
+    RowsOfA<Rows>::template fetch<Vecs>(b, b_step, ahead);
     a.next();
     b += b_step;
     ahead += ahead_step;
@@ -175,6 +215,7 @@ void run_tiles(const TileArgs& t, size_t rows) {
 }  // namespace
 
 void tile_block(const TileArgs& t, size_t rows) {
+  if (t.stretches != nullptr) return run_tiles<RowsInStretches>(t, rows);
   t.a_row != 0 ? run_tiles<RowsInPlace>(t, rows) : run_tiles<PackedRows>(t, rows);
 }
 

@@ -192,13 +192,23 @@ ConvShape kernel_shape(const Conv& a, const Fact& w) {
   return s;
 }
 
-// Of two spatial axes, by an operator of its own. Blocks are what convolutions like best: half of a
-// tensor's move for each. Channels last is only a way to spare a Transpose.
+// What channels last is worth to a convolution, in bytes that need not be moved. Images: it is only
+// a way to spare a Transpose. Signals: as planes their rows fill the lanes of vectors, and where
+// there are few of them, channels do it better.
+int64_t gain_of_channels_last(const Fact& x, const Fact& y) {
+  constexpr int64_t kFewRows = 64;
+  const int64_t bytes = image_bytes(x) + image_bytes(y);
+  const bool short_signal = y.rank() == 3 && y.dim(2).is_const() && y.dim(2).value() <= kFewRows;
+  return short_signal ? bytes : -bytes / 16;
+}
+
+// By an operator of its own. Blocks, of two spatial axes, are what convolutions like best: half of
+// a tensor's move for each.
 std::optional<Relaid> layout(const Conv& a, const Relay& asked) {
   constexpr int64_t kFewestChannels = 8;  // fewer leave most lanes of a block empty
   const Fact &x = asked.x(), &w = asked.in[1], &y = asked.out[0];
-  if (asked.from != 0 || a.window.spatial != 2 || x.type != DType::f32 || !w.value ||
-      !y.has_rank()) {
+  if (asked.from != 0 || a.window.spatial < 1 || a.window.spatial > 2 || x.type != DType::f32 ||
+      !w.value || !y.has_rank()) {
     return std::nullopt;
   }
   const ConvShape s = kernel_shape(a, w);
@@ -210,7 +220,7 @@ std::optional<Relaid> layout(const Conv& a, const Relay& asked) {
         (!vectors && w.dim(0).value() < kFewestChannels)) {
       return std::nullopt;
     }
-  } else if (!(asked.layout == channels_last(4)) || !conv_channels_last_fits(s)) {
+  } else if (!(asked.layout == channels_last(x.rank())) || !conv_channels_last_fits(s)) {
     return std::nullopt;
   }
   Relaid made = Relaid::same(asked);
@@ -218,7 +228,7 @@ std::optional<Relaid> layout(const Conv& a, const Relay& asked) {
   made.use.opset = made.use.op->signatures().back().since;
   if (!blocked) made.inputs.resize(3);  // more parts of X may follow the bias
   made.inputs[0].plain_too = blocked && s.in_channels < kBlockLanes && s.groups == 1;
-  made.gain = (image_bytes(x) + image_bytes(y)) / (blocked ? 4 : -16);
+  made.gain = blocked ? (image_bytes(x) + image_bytes(y)) / 4 : gain_of_channels_last(x, y);
   return made;
 }
 

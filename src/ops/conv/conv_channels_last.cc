@@ -1,5 +1,6 @@
-// ConvChannelsLast: Conv of two spatial dimensions on images whose channels come last, [N, H, W,
-// C]; made by the rewrite that keeps images so between products of matrices.
+// ConvChannelsLast: Conv of one or two spatial dimensions on signals or images whose channels come
+// last, [N, T, C] or [N, H, W, C]; made by the rewrite that keeps them so between products of
+// matrices.
 #include "kernel/conv/channels_last/conv_channels_last.h"
 
 #include <array>
@@ -17,6 +18,9 @@ namespace {
 struct ConvChannelsLast {
   Window window;
   int64_t group;
+  // As the kernels see it, if all sizes were known when the node was made: a short signal is
+  // convolved in less time than it takes to gather this.
+  std::optional<ConvShape> shape;
 };
 
 // `more` are further channels of X, in order.
@@ -28,14 +32,17 @@ constexpr Version kHistory[] = {
 constexpr size_t kFirstPart = 3;
 constexpr size_t kMostParts = 16;
 
-Result<ConvChannelsLast> read(const Node& node, const Facts& in) {
-  SDX_ASSIGN(Window window, read_window(node, 2));
-  ConvChannelsLast a{std::move(window), node.i("group")};
-  if (a.group < 1) return fail("SDX-T0320", "group is {}, expected at least 1", a.group);
+Result<ConvChannelsLast> read_attributes(const Node& node, const Facts& in) {
+  const size_t rank = in[0].has_rank() ? in[0].rank() : 0;
   for (size_t i = 0; i < in.size(); ++i) {
-    if (i != 2 && (!in[i].has_rank() || in[i].rank() != 4))
-      return fail("SDX-T0321", "expected images and weights of rank 4, found {}", in[i].text());
+    if (i != 2 && (!in[i].has_rank() || in[i].rank() != rank || rank < 3 || rank > 4)) {
+      return fail("SDX-T0321", "expected images and weights of rank 3 or 4, found {} and {}",
+                  in[0].text(), in[i].text());
+    }
   }
+  SDX_ASSIGN(Window window, read_window(node, rank - 2));
+  ConvChannelsLast a{std::move(window), node.i("group"), {}};
+  if (a.group < 1) return fail("SDX-T0320", "group is {}, expected at least 1", a.group);
   if (in.size() > kFirstPart + kMostParts - 1)
     return fail("SDX-T0321", "an image in more than {} parts", kMostParts);
   return a;
@@ -44,7 +51,8 @@ Result<ConvChannelsLast> read(const Node& node, const Facts& in) {
 // X as Conv has it.
 Fact whole_first(const Facts& in) {
   Fact x = with_channels_first(in[0]);
-  for (size_t i = kFirstPart; i < in.size(); ++i) (*x.shape)[1] = (*x.shape)[1] + in[i].dim(3);
+  for (size_t i = kFirstPart; i < in.size(); ++i)
+    (*x.shape)[1] = (*x.shape)[1] + in[i].dim(in[i].rank() - 1);
   return x;
 }
 
@@ -57,26 +65,44 @@ Result<Facts> infer(const ConvChannelsLast& a, const Facts& in) {
                 a.group);
   }
   for (size_t i = kFirstPart; i < in.size(); ++i) {
-    for (size_t axis = 0; axis < 3; ++axis) {
+    for (size_t axis = 0; axis + 1 < in[0].rank(); ++axis) {
       if (!(in[i].dim(axis) == in[0].dim(axis)))
         return fail("SDX-T0323", "{} and {} are no parts of one image", in[0].text(), in[i].text());
     }
   }
-  Shape shape{x.dim(0), Dim::unknown(), Dim::unknown(), in[1].dim(0)};
-  for (size_t i = 0; i < 2; ++i) {
-    SDX_ASSIGN(shape[i + 1], output_size(a.window, i, x.dim(i + 2), in[1].dim(i + 2)));
+  Shape shape{x.dim(0)};
+  for (size_t i = 0; i < a.window.spatial; ++i) {
+    SDX_ASSIGN(const Dim size, output_size(a.window, i, x.dim(i + 2), in[1].dim(i + 2)));
+    shape.push_back(size);
   }
+  shape.push_back(in[1].dim(0));
   return Facts{Fact::tensor(x.type, std::move(shape))};
 }
 
 WindowAxes axes_of(const ConvChannelsLast& a, std::span<const int64_t> x,
                    std::span<const int64_t> w, std::span<const int64_t> y) {
-  return resolve(a.window, x.subspan(1, 2), y.subspan(1, 2), w.subspan(2));
+  const size_t spatial = a.window.spatial;
+  return resolve(a.window, x.subspan(1, spatial), y.subspan(1, spatial), w.subspan(2));
 }
 
+// Asked in every run, of signals of a few rows too: only what is needed is computed.
 ConvShape kernel_shape(const ConvChannelsLast& a, std::span<const int64_t> x,
                        std::span<const int64_t> w, std::span<const int64_t> y) {
-  ConvShape s = kernel_shape(axes_of(a, x, w, y));
+  ConvShape s;
+  const Window& window = a.window;
+  if (window.pad != Window::Pad::given) {
+    s = kernel_shape(axes_of(a, x, w, y));
+  } else {
+    for (size_t i = 0; i < window.spatial; ++i) {
+      const size_t to = 3 - window.spatial + i;
+      s.in[to] = size_t(x[i + 1]);
+      s.out[to] = size_t(y[i + 1]);
+      s.kernel[to] = size_t(w[i + 2]);
+      s.stride[to] = size_t(window.strides[i]);
+      s.dilation[to] = size_t(window.dilations[i]);
+      s.pad[to] = size_t(window.begin[i]);
+    }
+  }
   s.batch = size_t(x[0]);
   s.groups = size_t(a.group);
   s.in_channels = size_t(w[1] * a.group);
@@ -87,18 +113,35 @@ ConvShape kernel_shape(const ConvChannelsLast& a, const Call& call) {
   return kernel_shape(a, call.in[0].dims(), call.in[1].dims(), call.out[0].dims());
 }
 
+Result<ConvChannelsLast> read(const Node& node, const Facts& in) {
+  SDX_ASSIGN(ConvChannelsLast a, read_attributes(node, in));
+  if (!in[0].is_concrete() || !in[1].is_concrete()) return a;
+  if (const auto y = infer(a, in); y && (*y)[0].is_concrete())
+    a.shape = kernel_shape(a, in[0].dims(), in[1].dims(), (*y)[0].dims());
+  return a;
+}
+
+// Whether the shape that was known beforehand is that of a run.
+bool has_shape(const ConvChannelsLast& a, std::span<const int64_t> x) {
+  if (!a.shape || a.shape->batch != size_t(x[0])) return false;
+  bool same = true;
+  for (size_t i = 0; i < a.window.spatial; ++i)
+    same &= a.shape->in[3 - a.window.spatial + i] == size_t(x[i + 1]);
+  return same;
+}
+
 using Parts = std::array<ChannelsLastPart, kMostParts>;
 
 std::span<const ChannelsLastPart> parts_of(const Args& args, Parts& parts) {
   size_t count = 0;
   for (size_t i = 0; i < args.ins.size(); i = i == 0 ? kFirstPart : i + 1)
-    parts[count++] = {args.in(i).data<float>(), size_t(args.in(i).dims[3])};
+    parts[count++] = {args.in(i).data<float>(), size_t(args.in(i).dims.back())};
   return std::span(parts).first(count);
 }
 std::vector<size_t> channels_of(const Call& call) {
   std::vector<size_t> channels;
   for (size_t i = 0; i < call.in.size(); i = i == 0 ? kFirstPart : i + 1)
-    channels.push_back(size_t(call.in[i].dim(3).value()));
+    channels.push_back(size_t(call.in[i].shape->back().value()));
   return channels;
 }
 
@@ -118,7 +161,8 @@ Status reference(const ConvChannelsLast& a, Args& args) {
   };
   float* to = y.data<float>();
   for (size_t at = 0; at < s.batch * axes.out; ++at) {
-    const Position p = position_of(at % axes.out, 2, [&](size_t d) { return axes.axis[d].out; });
+    const Position p =
+        position_of(at % axes.out, axes.spatial, [&](size_t d) { return axes.axis[d].out; });
     for (size_t o = 0; o < s.out_channels; ++o) {
       float acc = 0;
       for (size_t first = 0; first < in_group; first += kConvChannels) {
@@ -163,10 +207,11 @@ std::shared_ptr<const void> pack(const ConvChannelsLast& a, const Call& call, Po
 }
 
 Status run(const ConvChannelsLast& a, Args& args) {
-  ChannelsLastConvArgs c;
-  c.shape = kernel_shape(a, args.in(0).dims, args.in(1).dims, args.out().dims);
   Parts parts;
-  c.x = parts_of(args, parts);
+  const std::span<const int64_t> x = args.in(0).dims;
+  ChannelsLastConvArgs c{
+      .shape = has_shape(a, x) ? *a.shape : kernel_shape(a, x, args.in(1).dims, args.out().dims),
+      .x = parts_of(args, parts)};
   c.weights = static_cast<const float*>(args.packed);
   c.bias = args.has(2) ? args.in(2).data<float>() : nullptr;
   c.y = args.out().data<float>();
@@ -184,12 +229,13 @@ constexpr Kernel<ConvChannelsLast> kKernels[] = {
      .scratch = scratch,
      .pack = pack,
      .packs = 1u << 1,
-     .epilogue = [](const ConvChannelsLast&, const Call&) -> size_t { return 3; }}};
+     .epilogue = [](const ConvChannelsLast& a, const Call&) { return a.window.spatial + 1; }}};
 
 uint64_t multiply_adds(const ConvChannelsLast&, const Call& call) {
   const Dims w = call.in[1].dims(), y = call.out[0].dims();
-  uint64_t count = uint64_t(y[0] * y[1] * y[2]);
-  for (const int64_t d : w) count *= uint64_t(d);
+  uint64_t count = 1;
+  for (const int64_t d : y) count *= uint64_t(d);
+  for (size_t i = 1; i < w.size(); ++i) count *= uint64_t(w[i]);
   return count;
 }
 
@@ -215,7 +261,15 @@ std::vector<Case> cases() {
           {.name = "pointwise",
            .opset = 1,
            .attrs = {},
-           .inputs = {noise({1, 5, 7, 40}), noise({33, 40, 1, 1}, 2), Value()}}};
+           .inputs = {noise({1, 5, 7, 40}), noise({33, 40, 1, 1}, 2), Value()}},
+          {.name = "a_signal_dilated_and_padded_in_front",
+           .opset = 1,
+           .attrs = {{"dilations", std::vector<int64_t>{4}}, {"pads", std::vector<int64_t>{3, 0}}},
+           .inputs = {noise({2, 23, 20}), noise({33, 20, 3}, 2), noise({33}, 3)}},
+          {.name = "a_signal_channel_by_channel",
+           .opset = 1,
+           .attrs = {{"group", int64_t{32}}, {"pads", std::vector<int64_t>{1, 1}}},
+           .inputs = {noise({1, 9, 32}), noise({32, 1, 3}, 2), noise({32}, 3)}}};
 }
 
 constexpr OpOf<ConvChannelsLast> kConvChannelsLast{

@@ -145,5 +145,65 @@ TEST(ChannelsLast, a_resize_of_computed_numbers_to_their_own_size_goes) {
                 {});
 }
 
+// The optimised graph as text; its answers are those of the graph.
+std::string optimized(const std::string& before, std::vector<Tensor> tensors) {
+  typed::TextTable table;
+  table.tensors = std::move(tensors);
+  const auto graph = typed::parse(before, table);
+  EXPECT_TRUE(graph.ok()) << graph.error().text();
+  const auto made = optimize(*graph);
+  EXPECT_TRUE(made.ok()) << made.error().text();
+  if (!graph.ok() || !made.ok()) return "";
+  std::vector<Value> inputs;
+  for (const typed::Outlet input : graph->inputs())
+    inputs.emplace_back(some(graph->fact(input).dims(), uint32_t(inputs.size() + 9)));
+  expect_same_answers(*graph, *made, inputs);
+  typed::TextTable again;
+  return typed::print(*made, &again);
+}
+
+size_t count(const std::string& text, std::string_view part) {
+  size_t found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+TEST(ChannelsLast, signals_of_few_rows_are_convolved_so_and_long_ones_are_not) {
+  const auto convolved = [](int64_t rows) {
+    return optimized(fmt::format(R"(graph "g" {{
+  %x = input : f32[1,16,{0}]
+  %1 = <f32[64,16,3] #0>
+  %2 = <f32[16,64,1] #1>
+  %3 = Conv.22 {{dilations=[2]}} (%x, %1) : f32[1,64,{1}]
+  %4 = Tanh.13 (%3) : f32[1,64,{1}]
+  %5 = Conv.22 (%4, %2) : f32[1,16,{1}]
+  output "y" = %5
+}}
+)",
+                                 rows + 4, rows),
+                     {some({64, 16, 3}, 1), some({16, 64, 1}, 2)});
+  };
+  EXPECT_EQ(count(convolved(8), "ConvChannelsLast"), 2u);
+  EXPECT_EQ(count(convolved(1), "ConvChannelsLast"), 2u);
+  EXPECT_EQ(count(convolved(500), "ConvChannelsLast"), 0u);
+}
+
+TEST(ChannelsLast, parts_of_a_signal_are_not_joined_either) {
+  const std::string made = optimized(R"(graph "g" {
+  %x = input : f32[1,9,16]
+  %z = input : f32[1,9,32]
+  %2 = <f32[8,48,1] #0>
+  %3 = Transpose.25 {perm=[0,2,1]} (%x) : f32[1,16,9]
+  %4 = Transpose.25 {perm=[0,2,1]} (%z) : f32[1,32,9]
+  %5 = Concat.13 {axis=1} (%3, %4) : f32[1,48,9]
+  %6 = Conv.22 (%5, %2) : f32[1,8,9]
+  output "y" = %6
+}
+)",
+                                     {some({8, 48, 1}, 1)});
+  EXPECT_EQ(count(made, "ConvChannelsLast"), 1u) << made;
+  EXPECT_EQ(count(made, "Concat"), 0u) << made;
+}
+
 }  // namespace
 }  // namespace sdx::rewrite

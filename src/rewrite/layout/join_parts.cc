@@ -20,9 +20,10 @@ constexpr int64_t kTogether = 16;  // a vector of channels never straddles two p
 
 bool joins_channels(const Rewriting& r, const Node& concat) {
   const int64_t axis = concat.as<ops::Concat>().axis;
-  return (axis == 3 || axis == -1) && concat.inputs.size() <= kMostParts &&
+  const auto last = int64_t(concat.outputs[0].rank()) - 1;
+  return (axis == last || axis == -1) && concat.inputs.size() <= kMostParts &&
          std::all_of(concat.inputs.begin(), concat.inputs.end(), [&](Outlet input) {
-           const Dim& channels = r.old.fact(input).dim(3);
+           const Dim& channels = r.old.fact(input).dim(size_t(last));
            return channels.is_const() && channels.value() % kTogether == 0;
          });
 }
@@ -31,7 +32,8 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
   const Node& conv = r.old.node(id);
   if (!conv.is(ops::conv_channels_last) || conv.inputs.size() > 3) return Wires();
   const Node* concat = r.only_from(conv.inputs[0], ops::concat);
-  const bool one_group = r.old.fact(conv.inputs[1]).dim(1) == r.old.fact(conv.inputs[0]).dim(3);
+  const bool one_group =
+      r.old.fact(conv.inputs[1]).dim(1) == r.old.fact(conv.inputs[0]).shape->back();
   if (concat == nullptr || !one_group || !joins_channels(r, *concat)) return Wires();
   std::vector<Outlet> inputs = {r.now(concat->inputs[0]), r.now(conv.inputs[1]), {}};
   if (conv.inputs.size() > 2) inputs[2] = r.now(conv.inputs[2]);

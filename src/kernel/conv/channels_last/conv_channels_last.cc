@@ -63,36 +63,96 @@ Cut cut_of(const ConvShape& s, int threads) {
   return cut;
 }
 
-// The inputs of output `at` of all, in the order (channel / 16, row, column, channel % 16).
-void gather(const ChannelsLastConvArgs& g, size_t at, float* to) {
-  const ConvShape& s = g.shape;
-  const size_t image = at / conv_positions(s), y = at % conv_positions(s) / s.out[2],
-               x = at % s.out[2];
-  const size_t taps = conv_taps(s);
-  size_t tap = 0;
-  for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
-    // A row or column before the input wraps to a very large number.
-    const size_t row = y * s.stride[1] + ky * s.dilation[1] - s.pad[1];
-    for (size_t kx = 0; kx < s.kernel[2]; ++kx, ++tap) {
-      const size_t column = x * s.stride[2] + kx * s.dilation[2] - s.pad[2];
-      const bool inside = row < s.in[1] && column < s.in[2];
-      const size_t pixel = (image * s.in[1] + row) * s.in[2] + column;
-      float* out = to;
-      for (const ChannelsLastPart& part : g.x) {
-        const float* from = part.x + (inside ? pixel * part.channels : 0);
-        size_t c = 0;
-        for (; c + kBlock <= part.channels; c += kBlock, out += kBlock * taps) {
-          if (inside) {
-            std::memcpy(out + tap * kBlock, from + c, kBlock * sizeof(float));
-          } else {
-            std::memset(out + tap * kBlock, 0, kBlock * sizeof(float));
-          }
-        }
-        const size_t rest = part.channels - c;
-        for (size_t i = 0; i < rest; ++i) out[tap * rest + i] = inside ? from[c + i] : 0.f;
-      }
+// One tap's channels to their places in the order of the reduction; `from` is null in the padding.
+[[gnu::always_inline]] inline void gather_tap(const float* from, size_t channels, size_t taps,
+                                              size_t tap, float* to) {
+  size_t c = 0;
+  for (; c + kBlock <= channels; c += kBlock, to += kBlock * taps) {
+    if (from != nullptr) {
+      std::memcpy(to + tap * kBlock, from + c, kBlock * sizeof(float));
+    } else {
+      std::memset(to + tap * kBlock, 0, kBlock * sizeof(float));
     }
   }
+  const size_t rest = channels - c;
+  for (size_t i = 0; i < rest; ++i) to[tap * rest + i] = from != nullptr ? from[c + i] : 0.f;
+}
+
+// The inputs of outputs [first, first + count), each in the order (channel / 16, row, column,
+// channel % 16).
+void gather(const ChannelsLastConvArgs& g, size_t first, size_t count, float* to, size_t ld) {
+  const ConvShape& s = g.shape;
+  const size_t taps = conv_taps(s), positions = conv_positions(s);
+  size_t image = first / positions, y = first % positions / s.out[2], x = first % s.out[2];
+  for (size_t r = 0; r < count; ++r, to += ld) {
+    size_t tap = 0;
+    for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
+      // A row or column before the input wraps to a very large number.
+      const size_t row = y * s.stride[1] + ky * s.dilation[1] - s.pad[1];
+      for (size_t kx = 0; kx < s.kernel[2]; ++kx, ++tap) {
+        const size_t column = x * s.stride[2] + kx * s.dilation[2] - s.pad[2];
+        const bool inside = row < s.in[1] && column < s.in[2];
+        const size_t pixel = (image * s.in[1] + row) * s.in[2] + column;
+        float* out = to;
+        for (const ChannelsLastPart& part : g.x) {
+          gather_tap(inside ? part.x + pixel * part.channels : nullptr, part.channels, taps, tap,
+                     out);
+          out += part.channels * taps;
+        }
+      }
+    }
+    if (++x < s.out[2]) continue;
+    x = 0;
+    if (++y < s.out[1]) continue;
+    y = 0;
+    ++image;
+  }
+}
+
+// Whether the inputs of a short signal are read where they lie, by one thread.
+bool has_few_rows(const ChannelsLastConvArgs& g, int threads) {
+  constexpr size_t kMostRows = 64, kMostInRow = 512;  // rows then differ in where a cache has them
+  constexpr size_t kWorthSharing = 1 << 18;
+  const ConvShape& s = g.shape;
+  const size_t blocks = (s.in_channels + kBlock - 1) / kBlock;
+  return s.in[1] == 1 && s.out[1] == 1 && s.kernel[1] == 1 && s.out[2] <= kMostRows &&
+         g.x.size() == 1 && s.pad[1] == 0 && s.pad[2] == 0 && conv_reach(s, 2) <= s.in[2] &&
+         s.stride[2] * s.in_channels <= kMostInRow &&
+         blocks * s.kernel[2] <= FewRows::kMostStretches &&
+         (threads == 1 || s.batch * s.out[2] * s.out_channels * conv_depth(s) < kWorthSharing);
+}
+
+void run_few_rows(const ChannelsLastConvArgs& g, Isa isa) {
+  const ConvShape& s = g.shape;
+  FewRows f;
+  f.rows = s.out[2];
+  f.columns = s.out_channels;
+  f.depth = conv_depth(s);
+  f.x_row = s.stride[2] * s.in_channels;
+  f.weights = g.weights;
+  f.bias = g.bias;
+  f.stretches = 0;
+  for (size_t c = 0; c < s.in_channels; c += kBlock) {
+    const size_t length = std::min(kBlock, s.in_channels - c);
+    for (size_t tap = 0; tap < s.kernel[2]; ++tap) {
+      const auto begin = ptrdiff_t(tap * s.dilation[2] * s.in_channels + c);
+      if (f.stretches > 0 &&
+          f.begin[f.stretches - 1] + ptrdiff_t(f.length[f.stretches - 1]) == begin) {
+        f.length[f.stretches - 1] += length;
+        continue;
+      }
+      f.begin[f.stretches] = begin;
+      f.length[f.stretches++] = length;
+    }
+  }
+  f.begin[f.stretches] = 0;
+  for (size_t image = 0; image < s.batch; ++image) {
+    f.x = g.x[0].x + image * s.in[2] * s.in_channels;
+    f.y = g.y + image * f.rows * f.columns;
+    SDX_PICK(conv_channels_last_few_rows, isa)(f);
+  }
+  if (g.epilogue.fn == nullptr) return;
+  g.epilogue.fn(g.epilogue.ctx, g.y, f.columns, 0, 0, s.batch * f.rows, f.columns);
 }
 
 // An epilogue on blocks whose rows are counted from a later one on.
@@ -128,6 +188,7 @@ void add_parts(const ChannelsLastConvArgs& g, const GemmArgs& block, size_t firs
 
 void run_dense(const ChannelsLastConvArgs& g, Pool& pool, Isa isa) {
   const ConvShape& s = g.shape;
+  if (has_few_rows(g, pool.threads())) return run_few_rows(g, isa);
   GemmArgs p = product(s);
   p.b_packed = g.weights;
   p.affine.bias = g.bias;
@@ -157,7 +218,7 @@ void run_dense(const ChannelsLastConvArgs& g, Pool& pool, Isa isa) {
         add_parts(g, block, later.row, isa);
         continue;
       }
-      for (size_t r = 0; r < block.m; ++r) gather(g, later.row + r, inputs + r * cut.ld);
+      gather(g, later.row, block.m, inputs, cut.ld);
       gemm_here(block, isa);
     }
   });

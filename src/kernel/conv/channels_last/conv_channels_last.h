@@ -55,6 +55,23 @@ struct ChannelsLastDepthwise {
   float* y;              // the output image
   size_t row_begin, row_end;
 };
-SDX_DECLARE_ISAS(void conv_channels_last_depthwise(const ChannelsLastDepthwise&);)
+
+// Few rows of one signal, none of whose taps is padding: their inputs are read where they lie.
+struct FewRows {
+  static constexpr size_t kMostStretches = 64;
+
+  size_t rows, columns, depth;
+  const float* x;        // of the first row
+  size_t x_row;          // floats from one row's inputs to the next's
+  const float* weights;  // panels
+  const float* bias;     // or null
+  float* y;
+  // The order of the reduction: stretches of inputs that lie side by side, from these places on.
+  size_t stretches;
+  size_t length[kMostStretches];
+  ptrdiff_t begin[kMostStretches + 1];
+};
+SDX_DECLARE_ISAS(void conv_channels_last_depthwise(const ChannelsLastDepthwise&);
+                 void conv_channels_last_few_rows(const FewRows&);)
 
 }  // namespace sdx

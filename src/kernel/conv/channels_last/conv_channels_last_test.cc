@@ -98,6 +98,37 @@ TEST(ConvChannelsLast, dense_has_the_reference_bits) {
   });
 }
 
+// One axis: as many rows as given, of which some are padding.
+ConvShape signal(size_t batch, size_t channels, size_t out_channels, size_t rows, size_t kernel,
+                 size_t stride, size_t dilation, size_t pad) {
+  ConvShape s;
+  s.batch = batch;
+  s.in_channels = channels;
+  s.out_channels = out_channels;
+  s.in[2] = rows;
+  s.kernel[2] = kernel;
+  s.stride[2] = stride;
+  s.dilation[2] = dilation;
+  s.pad[2] = pad;
+  s.out[2] = (rows + pad - (kernel - 1) * dilation - 1) / stride + 1;
+  return s;
+}
+
+TEST(ConvChannelsLast, signals_have_the_reference_bits) {
+  at_every_level([](Isa isa) {
+    expect_reference_bits(signal(1, 16, 64, 24, 3, 1, 8, 0), 1, isa);
+    expect_reference_bits(signal(1, 16, 64, 10, 3, 1, 1, 0), 2, isa);
+    expect_reference_bits(signal(2, 20, 33, 29, 5, 2, 3, 0), 3, isa);
+    expect_reference_bits(signal(1, 5, 7, 9, 2, 1, 4, 0), 4, isa);
+    expect_reference_bits(signal(3, 64, 16, 8, 1, 1, 1, 0), 5, isa);
+    expect_reference_bits(signal(1, 33, 32, 1, 1, 1, 1, 0), 6, isa);
+    expect_reference_bits(signal(1, 20, 16, 12, 3, 1, 2, 4), 7, isa);    // padded in front
+    expect_reference_bits(signal(2, 16, 16, 300, 3, 1, 2, 0), 8, isa);   // no few rows
+    expect_reference_bits(signal(1, 600, 40, 7, 2, 1, 1, 0), 9, isa);    // long ones
+    expect_reference_bits(signal(1, 64, 70, 40, 20, 1, 1, 0), 10, isa);  // many stretches
+  });
+}
+
 TEST(ConvChannelsLast, an_image_may_come_in_parts) {
   at_every_level([](Isa isa) {
     expect_reference_bits(planar(2, 1, 48, 33, 5, 6, 1, 1, 0), 1, isa, 16);
