@@ -205,5 +205,27 @@ TEST(ChannelsLast, parts_of_a_signal_are_not_joined_either) {
   EXPECT_EQ(count(made, "Concat"), 0u) << made;
 }
 
+// A Slice with a negative step has as many elements as its input, the other way round: it is no
+// view that may be left out. One reads an image as a family of layouts has it, one does not.
+TEST(ChannelsLast, a_slice_that_turns_rows_round_stays) {
+  const auto turned_round = [](const char* perm, const char* shape) {
+    return optimized(fmt::format(R"(graph "g" {{
+  %x = input : f32[2,4,5,6]
+  %1 = i64[1] {{-1}}
+  %2 = i64[1] {{-9223372036854775808}}
+  %3 = i64[1] {{2}}
+  %4 = Transpose.25 {{perm=[{0}]}} (%x) : f32[{1}]
+  %5 = Slice.13 (%4, %1, %2, %3, %1) : f32[{1}]
+  output "y" = %5
+}}
+)",
+                                 perm, shape),
+                     {});
+  };
+  for (const std::string& made :
+       {turned_round("0,3,1,2", "2,6,4,5"), turned_round("0,2,1,3", "2,5,4,6")})
+    EXPECT_EQ(count(made, "Slice"), 1u) << made;
+}
+
 }  // namespace
 }  // namespace sdx::rewrite
