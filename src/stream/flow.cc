@@ -1,6 +1,7 @@
 #include "stream/flow.h"
 
 #include <algorithm>
+#include <map>
 
 #include "rowwise/rules.h"
 #include "stream/rows.h"
@@ -229,11 +230,132 @@ class Analysis {
   Flows& flows_;
 };
 
+// Rows of a Concat's fixed inputs, from input `first` to input `last`.
+int64_t fixed_rows(const Flows& flows, uint32_t id, size_t first, size_t last) {
+  const typed::Node& node = flows.graph.node(id);
+  const size_t axis = flows.at(node.inputs[flows.nodes[id].input]).axis;
+  int64_t rows = 0;
+  for (size_t i = first; i < last; ++i) rows += flows.graph.fact(node.inputs[i]).dim(axis).value();
+  return rows;
+}
+
+Moving moving_output(const Flows& flows, uint32_t id, uint32_t slot) {
+  const Streaming& how = flows.nodes[id];
+  Moving made{};
+  made.node = id;
+  made.slot = slot;
+  made.wire = uint32_t(flows.wire({id, slot}));
+  made.rows = flows.wires[id][slot].moves();
+  made.source = flows.graph.node(id).kind != typed::Node::Kind::op;
+  if (made.source) return made;
+  made.kind = how.kind;
+  made.mode = how.mode;
+  made.overhangs = how.overhangs;
+  made.exclusive = how.exclusive;
+  made.padded = how.pads_at.has_value();
+  made.reach = how.reach;
+  made.before = how.before;
+  made.after = how.after;
+  made.longer = how.longer;
+  made.count = how.count;
+  made.behind = how.behind;
+  made.ahead = how.ahead;
+  if (how.kind == Kind::slice) made.slice = how.slices[slot];
+  if (how.kind == Kind::join) {
+    made.input = how.input;
+    made.before = fixed_rows(flows, id, 0, how.input);
+    made.after = fixed_rows(flows, id, how.input + 1, flows.graph.node(id).inputs.size());
+  }
+  return made;
+}
+
+// Row i comes from row i of every input.
+bool works_by_rows(const Moving& at) {
+  switch (at.kind) {
+    case Kind::rows:
+    case Kind::carry:
+      return true;
+    case Kind::window:
+      return at.reach.num == 1 && at.reach.den == 1 && at.reach.lo == 0 && at.reach.hi == 0 &&
+             at.before == 0 && at.after == 0 && !at.overhangs;
+    default:
+      return false;
+  }
+}
+
+// Lists what every push asks. Wires that always have the rows of another one follow it, and only
+// those that somebody else reads than their followers can have rows to keep.
+class Listing {
+ public:
+  explicit Listing(Flows& flows) : flows_(flows), like_(flows.count()), held_(flows.count()) {}
+
+  void run() {
+    for (uint32_t id = 0; id < flows_.graph.size(); ++id) {
+      const typed::Node& node = flows_.graph.node(id);
+      const bool source = node.kind != typed::Node::Kind::op;
+      if (!source && flows_.nodes[id].kind == Kind::refused) continue;
+      for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) {
+        const bool rows = flows_.wires[id][slot].moves();
+        if (rows || (!source && flows_.folds(id) && slot == 0)) add(id, slot);
+      }
+    }
+    // No more are added: their places stay.
+    for (auto* list : {&flows_.moving, &flows_.following}) {
+      for (Moving& at : *list) {
+        const auto& [first, count] = inputs_[at.wire];
+        at.inputs = std::span(flows_.moving_inputs).subspan(first, count);
+        at.held = held_[at.wire];
+      }
+    }
+    for (const Moving& at : flows_.following)
+      flows_.followers.push_back({at.wire, like_[at.wire], at.held});
+    for (uint32_t wire = 0; wire < held_.size(); ++wire) {
+      if (held_[wire]) flows_.held.push_back(wire);
+    }
+  }
+
+ private:
+  void add(uint32_t id, uint32_t slot) {
+    const Moving made = moving_output(flows_, id, slot);
+    const typed::Node& node = flows_.graph.node(id);
+    const size_t first = flows_.moving_inputs.size();
+    bool follows = made.rows && !made.source && works_by_rows(made);
+    for (uint32_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].present() || !flows_.at(node.inputs[i]).moves()) continue;
+      const auto wire = uint32_t(flows_.wire(node.inputs[i]));
+      flows_.moving_inputs.push_back({i, wire, like_[wire]});
+      follows &= like_[wire] == flows_.moving_inputs[first].like;
+    }
+    const size_t count = flows_.moving_inputs.size() - first;
+    follows &= count > 0;
+    inputs_[made.wire] = {first, count};
+    like_[made.wire] = follows ? flows_.moving_inputs[first].like : made.wire;
+    for (size_t i = first; i < first + count && !follows; ++i)
+      held_[flows_.moving_inputs[i].wire] = true;
+    (follows ? flows_.following : flows_.moving).push_back(made);
+  }
+
+  Flows& flows_;
+  std::vector<uint32_t> like_;  // by wire
+  std::vector<bool> held_;
+  std::map<uint32_t, std::pair<size_t, size_t>> inputs_;  // by wire: where they are listed
+};
+
 }  // namespace
 
 bool Flows::moves(uint32_t node) const {
   return std::any_of(wires[node].begin(), wires[node].end(),
                      [](const Flow& flow) { return flow.moves(); });
+}
+
+const Moving& Flows::moving_at(Outlet outlet) const {
+  const auto find = [&](const std::vector<Moving>& list) {
+    const auto at = std::lower_bound(list.begin(), list.end(), wire(outlet),
+                                     [](const Moving& m, size_t wire) { return m.wire < wire; });
+    return at != list.end() && at->wire == wire(outlet) ? &*at : nullptr;
+  };
+  const Moving* found = find(moving);
+  return found != nullptr ? *found : *find(following);
 }
 
 bool Flows::folds(uint32_t node) const {
@@ -267,6 +389,7 @@ Result<Flows> analyse(typed::Graph graph, const std::string& symbol) {
   for (uint32_t id = 0; id < flows.graph.size(); ++id) {
     if (flows.graph.node(id).kind == typed::Node::Kind::op) analysis.node(id);
   }
+  Listing(flows).run();
   return flows;
 }
 

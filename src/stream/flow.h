@@ -14,6 +14,7 @@
 // docs/streaming.md has the rule and an example.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,41 @@ struct Refusal {
   std::string reason;
 };
 
+// An output that moves, or that folds what does: all that a push asks of it, side by side in
+// memory.
+struct Moving {
+  struct Input {
+    uint32_t index;  // of the node's inputs
+    uint32_t wire;
+    uint32_t like;  // the wire that it follows, or itself
+  };
+  uint32_t node, slot, wire;
+  bool rows;          // moves; else it is answered at the end
+  bool source;        // an input of the model
+  bool held = false;  // rows of it may be kept
+  // What of the node's Streaming concerns positions.
+  Streaming::Kind kind = Streaming::Kind::rows;
+  Streaming::Mode mode = Streaming::Mode::constant;
+  bool overhangs = false, exclusive = false, padded = false;
+  std::span<const Input> inputs;  // those that move; in Flows::moving_inputs
+  Reach reach;
+  int64_t before = 0, after = 0, longer = 0, count = 0, behind = -1, ahead = 0;
+  Streaming::Slice slice;
+  size_t input = 0;  // join: the streamed one; rows of the fixed ones are before and after it
+
+  const Input& input_at(size_t index) const {
+    size_t i = 0;
+    while (inputs[i].index != index) ++i;
+    return inputs[i];
+  }
+};
+
+// An output that has the rows that another wire has, always: it works row by row on wires that do.
+struct Follower {
+  uint32_t wire, like;
+  bool held;
+};
+
 struct Flows {
   typed::Graph graph;                    // sizes other than the axis' are known
   std::string symbol;                    // of the axis
@@ -51,9 +87,20 @@ struct Flows {
   std::vector<Streaming> nodes;          // by node: how those move that do
   std::vector<size_t> first_wire;        // by node: the number of its wire 0; then the total
   std::vector<Refusal> refused;
+  std::vector<Moving> moving;     // in the graph's order, but for those that follow others
+  std::vector<Moving> following;  // the same of those
+  std::vector<Moving::Input> moving_inputs;
+  std::vector<Follower> followers;
+  std::vector<uint32_t> held;  // wires of which rows may be kept; of others none are
+
+  Flows() = default;
+  Flows(Flows&&) = default;  // `moving` points into `moving_inputs`: no copies
+  Flows& operator=(Flows&&) = default;
 
   const Flow& at(Outlet outlet) const { return wires[outlet.node][outlet.slot]; }
   size_t wire(Outlet outlet) const { return first_wire[outlet.node] + outlet.slot; }
+  // Of an output that moves.
+  const Moving& moving_at(Outlet outlet) const;
   size_t count() const { return first_wire.back(); }
   // A node whose outputs come row by row.
   bool moves(uint32_t node) const;
@@ -91,20 +138,10 @@ inline constexpr int64_t kNever = INT64_MAX / 4;
 
 // The row with which the last push begins to compute, for `row` to come out: a window that reaches
 // behind the end stands beside a whole one.
-int64_t last_begins(const Streaming& how, int64_t row);
-// How many rows output `slot` has if the stream ends now, where `sure` are those of each wire.
-int64_t sure_rows(const Flows& flows, uint32_t node, uint32_t slot,
-                  const std::vector<int64_t>& sure);
-// How many rows of output `slot` are certain once those of `at` are, of which `sure` there will be.
-int64_t certain_rows(const Flows& flows, uint32_t node, uint32_t slot, const Position& at,
-                     int64_t sure);
-// What rows [out.first, out.last) of output `slot` need of input `input`, of which `have` rows are
+int64_t last_begins(bool overhangs, int64_t row);
+// What rows [out.first, out.last) of an output need of input `input`, of which `have` rows are
 // there; with `end` there will be no more.
-Rows needed_rows(const Flows& flows, uint32_t node, uint32_t slot, size_t input, Rows out,
-                 int64_t have, bool end);
-// The first row of input `input` that rows from `next` on of output `slot` need.
-int64_t kept_from(const Flows& flows, uint32_t node, uint32_t slot, size_t input, int64_t next,
-                  int64_t have);
+Rows needed_rows(const Moving& output, size_t input, Rows out, int64_t have, bool end);
 
 // Where the stream is after `more` rows. With `ends`, the lengths of all wires, the stream ends
 // with them.

@@ -8,229 +8,191 @@ namespace {
 
 using Kind = Streaming::Kind;
 
-int64_t padded(const Streaming& how, int64_t certain) {
-  switch (how.mode) {
+int64_t padded(const Moving& at, int64_t certain) {
+  switch (at.mode) {
     case Streaming::Mode::constant:
-      return certain + how.before;
+      return certain + at.before;
     case Streaming::Mode::edge:
-      return certain == 0 ? 0 : certain + how.before;
+      return certain == 0 ? 0 : certain + at.before;
     case Streaming::Mode::reflect:
-      return how.before > 0 && certain <= how.before ? 0 : certain + how.before;
+      return at.before > 0 && certain <= at.before ? 0 : certain + at.before;
   }
   return 0;
 }
 
-// Rows of the fixed inputs that stand before the streamed one.
-int64_t rows_before(const Flows& flows, uint32_t id) {
-  const Streaming& how = flows.nodes[id];
-  const typed::Node& node = flows.graph.node(id);
-  const size_t axis = flows.at(node.inputs[how.input]).axis;
-  int64_t rows = 0;
-  for (size_t i = 0; i < how.input; ++i) rows += flows.graph.fact(node.inputs[i]).dim(axis).value();
-  return rows;
-}
-
 // Keys are kept from a whole number of 16 on, so that sums over them keep their lanes.
-int64_t first_key(const Streaming& how, int64_t query) {
-  return how.behind < 0 ? 0 : std::max<int64_t>(0, query - how.behind) / 16 * 16;
+int64_t first_key(const Moving& at, int64_t query) {
+  return at.behind < 0 ? 0 : std::max<int64_t>(0, query - at.behind) / 16 * 16;
 }
 
 // Of all inputs that move.
-int64_t least_rows(const Flows& flows, uint32_t id, const std::vector<int64_t>& rows) {
+int64_t least_rows(const Moving& at, const std::vector<int64_t>& rows) {
   int64_t least = kNever;
-  for (const Outlet input : flows.graph.node(id).inputs) {
-    if (input.present() && flows.at(input).moves())
-      least = std::min(least, rows[flows.wire(input)]);
-  }
+  for (const Moving::Input& input : at.inputs) least = std::min(least, rows[input.like]);
   return least;
 }
 
-}  // namespace
-
-int64_t last_begins(const Streaming& how, int64_t row) {
-  return how.overhangs && row > 0 ? row - 1 : row;
+int64_t sliced(const Streaming::Slice& cut, int64_t rows) {
+  if (rows <= cut.start) return 0;
+  return cut.step == 1 ? rows - cut.start : (rows - 1 - cut.start) / cut.step + 1;
 }
 
-int64_t sure_rows(const Flows& flows, uint32_t id, uint32_t slot,
-                  const std::vector<int64_t>& sure) {
-  const Streaming& how = flows.nodes[id];
-  const typed::Node& node = flows.graph.node(id);
-  const auto rows = [&](size_t i) { return sure[flows.wire(node.inputs[i])]; };
-  switch (how.kind) {
+// How many rows an output has if the stream ends now, where `sure` are those of each wire.
+int64_t sure_rows(const Moving& at, const std::vector<int64_t>& sure) {
+  const auto rows = [&](size_t i) { return sure[at.input_at(i).like]; };
+  switch (at.kind) {
     case Kind::window: {
-      const int64_t padded_rows = rows(0) + how.before + how.after;
-      const int64_t left = padded_rows - (how.reach.hi - how.reach.lo + 1);
+      const int64_t left = rows(0) + at.before + at.after - (at.reach.hi - at.reach.lo + 1);
       if (left < 0) return 0;
-      if (!how.overhangs) return left / how.reach.num + 1;
-      const int64_t more = (left + how.reach.num - 1) / how.reach.num;
-      return more * how.reach.num >= rows(0) + how.before ? more : more + 1;
+      if (at.reach.num == 1 && !at.overhangs) return left + 1;
+      if (!at.overhangs) return left / at.reach.num + 1;
+      const int64_t more = (left + at.reach.num - 1) / at.reach.num;
+      return more * at.reach.num >= rows(0) + at.before ? more : more + 1;
     }
     case Kind::spread:
-      return rows(0) == 0 ? 0 : std::max<int64_t>(0, rows(0) * how.reach.den + how.longer);
+      return rows(0) == 0 ? 0 : std::max<int64_t>(0, rows(0) * at.reach.den + at.longer);
     case Kind::pad:
-      return rows(0) + how.before + how.after;
-    case Kind::slice: {
-      const Streaming::Slice& cut = how.slices[slot];
-      const int64_t n = std::min(rows(0) - cut.trimmed, cut.end);
-      return n > cut.start ? (n - 1 - cut.start) / cut.step + 1 : 0;
-    }
-    case Kind::join: {
-      int64_t all = rows(how.input);
-      const size_t axis = flows.at(node.inputs[how.input]).axis;
-      for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (i != how.input) all += flows.graph.fact(node.inputs[i]).dim(axis).value();
-      }
-      return all;
-    }
+      return rows(0) + at.before + at.after;
+    case Kind::slice:
+      return sliced(at.slice, std::min(rows(0) - at.slice.trimmed, at.slice.end));
+    case Kind::join:
+      return at.before + rows(at.input) + at.after;
     default:
-      return least_rows(flows, id, sure);
+      return least_rows(at, sure);
   }
 }
 
-int64_t certain_rows(const Flows& flows, uint32_t id, uint32_t slot, const Position& at,
-                     int64_t sure) {
-  const Streaming& how = flows.nodes[id];
-  const auto& inputs = flows.graph.node(id).inputs;
-  const auto rows = [&](size_t i) { return at.certain[flows.wire(inputs[i])]; };
-  switch (how.kind) {
+// How many rows of an output are certain once those of `position` are, of which `sure` there will
+// be.
+int64_t certain_rows(const Moving& at, const Position& position, int64_t sure) {
+  const auto rows = [&](size_t i) { return position.certain[at.input_at(i).like]; };
+  switch (at.kind) {
     case Kind::window:
-      return how.reach.certain(rows(0));
+      return at.reach.certain(rows(0));
     case Kind::spread:
-      return std::min(how.reach.certain(rows(0)), sure);
+      return std::min(at.reach.certain(rows(0)), sure);
     case Kind::pad:
-      return padded(how, rows(0));
+      return padded(at, rows(0));
     case Kind::slice: {
-      const Streaming::Slice& cut = how.slices[slot];
-      const int64_t there = at.sure[flows.wire(inputs[0])] - cut.trimmed;
-      const int64_t n = std::min({rows(0), there, cut.end});
-      return n > cut.start ? (n - 1 - cut.start) / cut.step + 1 : 0;
+      const int64_t there = position.sure[at.input_at(0).like] - at.slice.trimmed;
+      return sliced(at.slice, std::min({rows(0), there, at.slice.end}));
     }
     case Kind::join:
-      return rows(how.input) + rows_before(flows, id);
+      return at.before + rows(at.input);
     case Kind::attend:
-      return std::max<int64_t>(0, std::min(rows(0), std::min(rows(1), rows(2)) - how.ahead));
+      return std::max<int64_t>(0, std::min(rows(0), std::min(rows(1), rows(2)) - at.ahead));
     case Kind::running:
       // The sum of all rows before is known without the row itself, if there is to be one.
-      return how.exclusive ? std::min(rows(0) + 1, sure) : rows(0);
+      return at.exclusive ? std::min(rows(0) + 1, sure) : rows(0);
     default:
-      return least_rows(flows, id, at.certain);
+      return least_rows(at, position.certain);
   }
 }
 
-Rows needed_rows(const Flows& flows, uint32_t id, uint32_t slot, size_t input, Rows out,
-                 int64_t have, bool end) {
-  const Streaming& how = flows.nodes[id];
-  if (out.count() <= 0) return {};
-  switch (how.kind) {
-    case Kind::window:
-    case Kind::spread: {
-      const bool all = end && (how.pads_at || how.kind == Kind::spread);
-      const int64_t first = end ? last_begins(how, out.first) : out.first;
-      return {std::clamp<int64_t>(how.reach.first(first), 0, have),
-              all ? have : std::clamp<int64_t>(how.reach.last(out.last - 1) + 1, 0, have)};
-    }
-    case Kind::pad: {
-      if (how.mode == Streaming::Mode::constant)
-        return {std::clamp<int64_t>(out.first - how.before, 0, have),
-                std::clamp<int64_t>(out.last - how.before, 0, have)};
-      Rows rows{std::max<int64_t>(0, out.first - how.before),
-                std::min(have, out.last - how.before)};
-      if (out.first < how.before) rows.last = std::max(rows.last, std::min(have, how.before + 1));
-      if (end) {
-        const int64_t reach = how.mode == Streaming::Mode::edge ? 1 : how.after + 1;
-        rows.first = std::max<int64_t>(0, std::min(rows.first, have - reach));
-        rows.last = have;
-      }
-      return rows;
-    }
-    case Kind::slice: {
-      const Streaming::Slice& cut = how.slices[slot];
-      return {cut.start + out.first * cut.step, cut.start + (out.last - 1) * cut.step + 1};
-    }
-    case Kind::join: {
-      const int64_t before = rows_before(flows, id);
-      return {std::clamp<int64_t>(out.first - before, 0, have),
-              std::clamp<int64_t>(out.last - before, 0, have)};
-    }
-    case Kind::running:
-      if (how.exclusive) return {std::max<int64_t>(0, out.first - 1), out.last - 1};
-      return out;
-    case Kind::attend:
-      if (input == 0) return out;
-      return {first_key(how, out.first), std::min(have, out.last + how.ahead)};
-    default:
-      return out;
-  }
-}
-
-int64_t kept_from(const Flows& flows, uint32_t id, uint32_t slot, size_t input, int64_t next,
-                  int64_t have) {
-  const Streaming& how = flows.nodes[id];
-  switch (how.kind) {
+// The first row of input `input` that rows from `next` on of an output need; `have` are there.
+int64_t kept_from(const Moving& at, size_t input, int64_t next, int64_t have) {
+  switch (at.kind) {
     case Kind::window:
     case Kind::spread:
-      return std::max<int64_t>(0, how.reach.first(last_begins(how, next)));
+      return std::max<int64_t>(0, at.reach.first(last_begins(at.overhangs, next)));
     case Kind::pad: {
-      if (how.mode == Streaming::Mode::constant) return std::max<int64_t>(0, next - how.before);
+      if (at.mode == Streaming::Mode::constant) return std::max<int64_t>(0, next - at.before);
       if (next == 0) return 0;
-      const int64_t reach = how.mode == Streaming::Mode::edge ? 1 : how.after + 1;
+      const int64_t reach = at.mode == Streaming::Mode::edge ? 1 : at.after + 1;
       return std::max<int64_t>(
-          0, std::min(next - how.before, how.after > 0 ? have - reach : next - how.before));
+          0, std::min(next - at.before, at.after > 0 ? have - reach : next - at.before));
     }
     case Kind::slice: {
-      const Streaming::Slice& cut = how.slices[slot];
-      const int64_t row = cut.start + next * cut.step;
-      return row >= cut.end ? kNever : row;
+      const int64_t row = at.slice.start + next * at.slice.step;
+      return row >= at.slice.end ? kNever : row;
     }
     case Kind::join:
-      return std::max<int64_t>(0, next - rows_before(flows, id));
+      return std::max<int64_t>(0, next - at.before);
     case Kind::running:
-      return how.exclusive ? std::max<int64_t>(0, next - 1) : next;
+      return at.exclusive ? std::max<int64_t>(0, next - 1) : next;
     case Kind::fold:
       return have;
     case Kind::tail:
-      return std::max<int64_t>(0, have - how.count);
+      return std::max<int64_t>(0, have - at.count);
     case Kind::whole:
       return 0;
     case Kind::attend:
-      return input == 0 ? next : first_key(how, next);
+      return input == 0 ? next : first_key(at, next);
     default:
       return next;
   }
 }
 
+}  // namespace
+
+int64_t last_begins(bool overhangs, int64_t row) { return overhangs && row > 0 ? row - 1 : row; }
+
+Rows needed_rows(const Moving& at, size_t input, Rows out, int64_t have, bool end) {
+  if (out.count() <= 0) return {};
+  switch (at.kind) {
+    case Kind::window:
+    case Kind::spread: {
+      const bool all = end && (at.padded || at.kind == Kind::spread);
+      const int64_t first = end ? last_begins(at.overhangs, out.first) : out.first;
+      return {std::clamp<int64_t>(at.reach.first(first), 0, have),
+              all ? have : std::clamp<int64_t>(at.reach.last(out.last - 1) + 1, 0, have)};
+    }
+    case Kind::pad: {
+      if (at.mode == Streaming::Mode::constant)
+        return {std::clamp<int64_t>(out.first - at.before, 0, have),
+                std::clamp<int64_t>(out.last - at.before, 0, have)};
+      Rows rows{std::max<int64_t>(0, out.first - at.before), std::min(have, out.last - at.before)};
+      if (out.first < at.before) rows.last = std::max(rows.last, std::min(have, at.before + 1));
+      if (end) {
+        const int64_t reach = at.mode == Streaming::Mode::edge ? 1 : at.after + 1;
+        rows.first = std::max<int64_t>(0, std::min(rows.first, have - reach));
+        rows.last = have;
+      }
+      return rows;
+    }
+    case Kind::slice:
+      return {at.slice.start + out.first * at.slice.step,
+              at.slice.start + (out.last - 1) * at.slice.step + 1};
+    case Kind::join:
+      return {std::clamp<int64_t>(out.first - at.before, 0, have),
+              std::clamp<int64_t>(out.last - at.before, 0, have)};
+    case Kind::running:
+      if (at.exclusive) return {std::max<int64_t>(0, out.first - 1), out.last - 1};
+      return out;
+    case Kind::attend:
+      if (input == 0) return out;
+      return {first_key(at, out.first), std::min(have, out.last + at.ahead)};
+    default:
+      return out;
+  }
+}
+
 void advance(const Flows& flows, const Position& from, int64_t more,
              const std::vector<int64_t>* ends, Position& to) {
-  const typed::Graph& graph = flows.graph;
   to.rows = from.rows + more;
-  std::fill(to.kept.begin(), to.kept.end(), kNever);
-  for (const Outlet input : graph.inputs()) {
-    if (flows.at(input).moves())
-      to.certain[flows.wire(input)] = to.sure[flows.wire(input)] = to.rows;
-  }
-  for (uint32_t id = 0; id < graph.size(); ++id) {
-    const typed::Node& node = graph.node(id);
-    if (node.kind != typed::Node::Kind::op || flows.nodes[id].kind == Kind::refused) continue;
-    for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) {
-      const bool rows = flows.wires[id][slot].moves();
-      if (!rows && (!flows.folds(id) || slot > 0)) continue;
-      const size_t wire = flows.wire({id, slot});
-      int64_t next = 0;
-      if (rows) {
-        to.sure[wire] = ends != nullptr ? (*ends)[wire] : sure_rows(flows, id, slot, to.sure);
-        const int64_t now =
-            ends != nullptr ? (*ends)[wire] : certain_rows(flows, id, slot, to, to.sure[wire]);
-        next = to.certain[wire] = std::max(from.certain[wire], now);
+  for (const uint32_t wire : flows.held) to.kept[wire] = kNever;
+  for (const Moving& at : flows.moving) {
+    int64_t next = 0;
+    if (at.rows) {
+      int64_t now = to.rows, sure = to.rows;
+      if (!at.source) {
+        sure = ends != nullptr ? (*ends)[at.wire] : sure_rows(at, to.sure);
+        now = ends != nullptr ? sure : certain_rows(at, to, sure);
       }
-      for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (!node.inputs[i].present() || !flows.at(node.inputs[i]).moves()) continue;
-        const size_t source = flows.wire(node.inputs[i]);
-        to.kept[source] =
-            std::min(to.kept[source], kept_from(flows, id, slot, i, next, to.certain[source]));
-      }
+      to.sure[at.wire] = sure;
+      next = to.certain[at.wire] = std::max(from.certain[at.wire], now);
+      if (!at.held) to.kept[at.wire] = next;
     }
+    for (const auto& [input, source, like] : at.inputs)
+      to.kept[source] = std::min(to.kept[source], kept_from(at, input, next, to.certain[like]));
   }
-  for (size_t wire = 0; wire < flows.count(); ++wire)
+  for (const auto& [wire, like, held] : flows.followers) {
+    to.sure[wire] = ends != nullptr ? (*ends)[wire] : to.sure[like];
+    to.certain[wire] =
+        ends != nullptr ? std::max(from.certain[wire], (*ends)[wire]) : to.certain[like];
+    if (!held) to.kept[wire] = to.certain[wire];
+  }
+  for (const uint32_t wire : flows.held)
     to.kept[wire] = std::max(from.kept[wire], std::min(to.kept[wire], to.certain[wire]));
 }
 

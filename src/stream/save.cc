@@ -4,7 +4,7 @@
 namespace sdx::stream {
 namespace {
 
-constexpr std::string_view kMagic = "SDXSTRM1";
+constexpr std::string_view kMagic = "SDXSTRM2";
 
 class Writer {
  public:
@@ -175,8 +175,7 @@ Status Stream::restore(std::string_view saved) {
       const Tensor& held = made.state_[wire].tensor;
       if (kept < 0 || kept > certain || (held.empty() != (kept == certain))) return damaged();
       if (held.empty()) continue;
-      Fact fact = flows.graph.fact({id, slot});
-      (*fact.shape)[flows.wires[id][slot].axis] = Dim(certain - kept);
+      const Fact fact = kept_fact(flows, {id, slot}, certain - kept);
       if (held.type() != fact.type || held.dims() != fact.dims()) return damaged();
     }
   }

@@ -88,6 +88,10 @@ class StepMaker {
     return made_[old] = source({Step::Port::Kind::model, at}, old_.node(old.node).use.name,
                                rows_fact(old, fresh(old)));
   }
+  // From the order in which a history is kept to the wire's, or back: it is its own inverse.
+  Outlet turned(Outlet old, Outlet wire) {
+    return kept_with_rows_first(flows_, old) ? build_.transpose(wire, {0, 2, 1}) : wire;
+  }
   Outlet state(size_t number, Fact fact) {
     if (const auto found = kept_.find(number); found != kept_.end()) return found->second;
     return kept_[number] = source({Step::Port::Kind::state, number},
@@ -99,7 +103,7 @@ class StepMaker {
     const size_t wire = flows_.wire(old);
     const int64_t held = from_.certain[wire] - from_.kept[wire];
     Outlets parts;
-    if (held > 0) parts.push_back(state(wire, rows_fact(old, held)));
+    if (held > 0) parts.push_back(turned(old, state(wire, kept_fact(flows_, old, held))));
     if (fresh(old) > 0) parts.push_back(made(old));
     return all_[old] = concat(std::move(parts), flows_.at(old).axis);
   }
@@ -198,7 +202,8 @@ class StepMaker {
         inputs.emplace_back();
       } else if (flows_.at(input).moves()) {
         const int64_t have = to_.certain[flows_.wire(input)];
-        inputs.push_back(rows(input, needed_rows(flows_, id, slot, i, out, have, end_)));
+        inputs.push_back(
+            rows(input, needed_rows(flows_.moving_at({id, slot}), i, out, have, end_)));
       } else {
         inputs.push_back(value(input));
       }
@@ -207,7 +212,7 @@ class StepMaker {
   }
   Rows needed(uint32_t id, uint32_t slot, size_t input, Rows out) {
     const int64_t have = to_.certain[flows_.wire(old_.node(id).inputs[input])];
-    return needed_rows(flows_, id, slot, input, out, have, end_);
+    return needed_rows(flows_.moving_at({id, slot}), input, out, have, end_);
   }
 
   Status move(uint32_t id) {
@@ -259,7 +264,8 @@ class StepMaker {
 
   std::vector<Outlet> window(uint32_t id, uint32_t slot, Rows out, std::vector<Outlet> inputs) {
     const Streaming& how = flows_.nodes[id];
-    const int64_t first = end_ ? last_begins(how, out.first) : out.first, more = out.first - first;
+    const int64_t first = end_ ? last_begins(how.overhangs, out.first) : out.first,
+                  more = out.first - first;
     std::vector<Outlet> outs = again(id, std::move(inputs), padding(how, {first, out.last}));
     if (more > 0) outs[0] = slice(outs[0], flows_.wires[id][slot].axis, more, more + out.count());
     return outs;
@@ -539,7 +545,7 @@ class StepMaker {
         if (keep.count() <= 0) {
           if (held > 0) step_.dropped.push_back(wire);
         } else if (fresh(old) > 0 || keep.first != from_.kept[wire]) {
-          next_[wire] = rows(old, keep);
+          next_[wire] = turned(old, rows(old, keep));
         }
       }
     }
@@ -559,6 +565,19 @@ class StepMaker {
 
 }  // namespace
 
+bool kept_with_rows_first(const Flows& flows, Outlet wire) {
+  const Fact& fact = flows.graph.fact(wire);
+  return fact.type == DType::f32 && fact.rank() == 3 && flows.at(wire).axis == 2 &&
+         !fact.dim(1).is_const(1);
+}
+
+Fact kept_fact(const Flows& flows, Outlet wire, int64_t rows) {
+  Fact fact = Fact::tensor(flows.graph.fact(wire).type, *flows.graph.fact(wire).shape);
+  (*fact.shape)[flows.at(wire).axis] = Dim(rows);
+  if (kept_with_rows_first(flows, wire)) std::swap((*fact.shape)[1], (*fact.shape)[2]);
+  return fact;
+}
+
 States::States(const Flows& flows) : count(flows.count()) {
   for (const Streaming& how : flows.nodes) {
     first.push_back(count);
@@ -569,35 +588,39 @@ States::States(const Flows& flows) : count(flows.count()) {
 
 void step_key(const Flows& flows, const Position& from, const Position& to, bool end,
               std::vector<int64_t>& key) {
-  key.clear();
-  key.push_back(end ? to.rows : -1);
-  const typed::Graph& graph = flows.graph;
-  for (uint32_t id = 0; id < graph.size(); ++id) {
-    const typed::Node& node = graph.node(id);
-    const Streaming& how = flows.nodes[id];
-    for (uint32_t slot = 0; slot < flows.wires[id].size(); ++slot) {
-      if (!flows.wires[id][slot].moves()) continue;
-      const size_t wire = flows.wire({id, slot});
-      const Rows out{from.certain[wire], to.certain[wire]};
-      key.insert(key.end(), {out.count(), out.first - from.kept[wire],
-                             to.kept[wire] - from.kept[wire], int64_t(out.first > 0)});
-      if (out.count() <= 0 || node.kind != typed::Node::Kind::op) continue;
-      if (how.kind == Kind::window)
-        key.push_back(std::max<int64_t>(0, -how.reach.first(out.first)));
-      for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (!node.inputs[i].present() || !flows.at(node.inputs[i]).moves()) continue;
-        const size_t source = flows.wire(node.inputs[i]);
-        const Rows rows = needed_rows(flows, id, slot, i, out, to.certain[source], end);
-        key.insert(key.end(), {rows.first - from.kept[source], rows.count()});
-        if (how.kind != Kind::slice)
-          key.push_back(out.first * how.reach.num - rows.first * how.reach.den);
-      }
+  key.resize(1 + 5 * flows.moving.size() + 3 * flows.moving_inputs.size() +
+             2 * flows.followers.size());
+  int64_t* next = key.data();
+  *next++ = end ? to.rows : -1;
+  const auto add_kept = [&](uint32_t wire) {
+    *next++ = from.certain[wire] - from.kept[wire];
+    *next++ = to.kept[wire] - from.kept[wire];
+  };
+  for (const Moving& at : flows.moving) {
+    if (!at.rows) {
+      if (at.kind != Kind::fold) continue;
+      const int64_t done = from.certain[at.inputs[0].wire];
+      *next++ = done == 0 ? -1 : done % kLanes;
+      continue;
     }
-    if (how.kind == Kind::fold) {
-      const int64_t done = from.certain[flows.wire(node.inputs[0])];
-      key.push_back(done == 0 ? -1 : done % kLanes);
+    const Rows out{from.certain[at.wire], to.certain[at.wire]};
+    *next++ = out.count();
+    *next++ = int64_t(out.first > 0);
+    add_kept(at.wire);
+    if (out.count() <= 0 || at.source) continue;
+    if (at.kind == Kind::window) *next++ = std::max<int64_t>(0, -at.reach.first(out.first));
+    for (const auto& [input, source, like] : at.inputs) {
+      const Rows rows = needed_rows(at, input, out, to.certain[source], end);
+      *next++ = rows.first - from.kept[source];
+      *next++ = rows.count();
+      *next++ = at.kind == Kind::slice ? 0 : out.first * at.reach.num - rows.first * at.reach.den;
     }
   }
+  // Of those that follow, all else is told by what they follow.
+  for (const auto& [wire, like, held] : flows.followers) {
+    if (held) add_kept(wire);
+  }
+  key.resize(size_t(next - key.data()));
 }
 
 Result<Step> make_step(const Flows& flows, const States& states, const Position& from,

@@ -18,6 +18,11 @@ struct States {
   std::vector<size_t> first;  // by node: the number of its first own state
 };
 
+// How the history of a wire lies. Signals [N, C, T] are kept as [N, T, C], the form in which few
+// rows are convolved: old rows stay together, and new ones stand behind them.
+bool kept_with_rows_first(const Flows& flows, Outlet wire);
+Fact kept_fact(const Flows& flows, Outlet wire, int64_t rows);
+
 struct Step {
   struct Port {
     enum class Kind : uint8_t { model, state } kind;
