@@ -36,6 +36,7 @@ CommandLine CommandLine::command(const char* name, const char* help) const {
   return CommandLine(*app_->add_subcommand(name, help));
 }
 bool CommandLine::chosen() const { return app_->parsed(); }
+std::string CommandLine::name() const { return app_->get_name(); }
 
 CommandOption CommandLine::option(const char* name, std::string& value,
                                   const std::string& help) const {

@@ -43,6 +43,7 @@ class CommandLine {
 
   CommandLine command(const char* name, const char* help) const;
   bool chosen() const;
+  std::string name() const;
 
   // `name` as "--runs" or, for an argument by position, "model". The value is written when parsed.
   CommandOption option(const char* name, std::string& value, const std::string& help) const;

@@ -8,16 +8,15 @@
 
 #include "base/printable.h"
 #include "base/sha256.h"
+#include "compare_with.h"
+#include "json.h"
 #include "load.h"
 
 namespace sdx::cli {
 namespace {
 
-struct Flags {
-  std::string model;
-  EngineFlags engine;
-  InputFlags inputs;
-};
+using Flags = CompareWith;
+using Lines = std::vector<std::string>;  // what differs
 
 std::string hash_of(const View& view) {
   Sha256 sha;
@@ -112,23 +111,23 @@ Tensor value_of(const Run& run, const Loaded& loaded, const Recorder::Wire& wire
 
 // Compares outputs; on a difference names the first wire of `a` and `b` that stands for one node
 // and differs.
-bool same(const Loaded& loaded, const char* a_name, const Run& a, const char* b_name,
-          const Run& b) {
+bool same(const Loaded& loaded, const char* a_name, const Run& a, const char* b_name, const Run& b,
+          Lines& lines) {
   bool equal_outputs = true;
   for (size_t i = 0; i < a.outputs.size(); ++i) {
     const std::string why = first_difference(a.outputs[i], b.outputs[i]);
     if (why.empty()) continue;
     equal_outputs = false;
-    std::printf("%s and %s differ: output \"%s\": %s\n", a_name, b_name,
-                printable(a.compiled->graph().outputs()[i].name).c_str(), why.c_str());
+    lines.push_back(fmt::format("{} and {} differ: output \"{}\": {}", a_name, b_name,
+                                a.compiled->graph().outputs()[i].name, why));
   }
   for (const Recorder::Wire& wire : a.recorder.wires) {
     if (equal_outputs || wire.name.empty()) continue;
     for (const Recorder::Wire& other : b.recorder.wires) {
       if (other.name != wire.name || other.slot != wire.slot || other.hash == wire.hash) continue;
-      std::printf("first at node \"%s\" (%s, %s) output %u: %s\n", printable(wire.name).c_str(),
-                  wire.op.c_str(), other.op.c_str(), wire.slot,
-                  first_difference(value_of(a, loaded, wire), value_of(b, loaded, other)).c_str());
+      lines.push_back(fmt::format(
+          "first at node \"{}\" ({}, {}) output {}: {}", wire.name, wire.op, other.op, wire.slot,
+          first_difference(value_of(a, loaded, wire), value_of(b, loaded, other))));
       return false;
     }
   }
@@ -136,14 +135,14 @@ bool same(const Loaded& loaded, const char* a_name, const Run& a, const char* b_
 }
 
 // Every wire of two runs of one graph.
-bool same_wires(const Loaded& loaded, const Run& reference, const Run& kernels) {
+bool same_wires(const Loaded& loaded, const Run& reference, const Run& kernels, Lines& lines) {
   const auto &a = reference.recorder.wires, &b = kernels.recorder.wires;
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     if (a[i].hash == b[i].hash) continue;
-    std::printf("reference and kernels differ: node \"%s\" (%s) output %u: %s\n",
-                printable(a[i].name).c_str(), a[i].op.c_str(), a[i].slot,
-                first_difference(value_of(reference, loaded, a[i]), value_of(kernels, loaded, b[i]))
-                    .c_str());
+    lines.push_back(fmt::format(
+        "reference and kernels differ: node \"{}\" ({}) output {}: {}", a[i].name, a[i].op,
+        a[i].slot,
+        first_difference(value_of(reference, loaded, a[i]), value_of(kernels, loaded, b[i]))));
     return false;
   }
   return a.size() == b.size();
@@ -155,8 +154,21 @@ Result<bool> compare(const Flags& flags) {
   SDX_ASSIGN(const Run reference, run_with(loaded, graph, false, true));
   SDX_ASSIGN(const Run kernels, run_with(loaded, graph, false, false));
   SDX_ASSIGN(const Run optimized, run_with(loaded, graph, true, false));
-  const bool wires = same_wires(loaded, reference, kernels);
-  const bool outputs = same(loaded, "kernels", kernels, "optimised", optimized);
+  Lines lines;
+  const bool wires = same_wires(loaded, reference, kernels, lines);
+  const bool outputs = same(loaded, "kernels", kernels, "optimised", optimized, lines);
+  if (flags.json) {
+    print_json({{"model", flags.model},
+                {"equal", wires && outputs},
+                {"wires", reference.recorder.wires.size()},
+                {"outputs", reference.outputs.size()},
+                {"steps", optimized.recorder.wires.size()},
+                {"threads", loaded.compiled->pool().threads()},
+                {"isa", isa_name(loaded.options.isa)},
+                {"differences", lines}});
+    return wires && outputs;
+  }
+  for (const std::string& line : lines) std::printf("%s\n", printable(line).c_str());
   if (!wires || !outputs) return false;
   std::printf(
       "equal bits: %zu wires, %zu outputs; reference, kernels (%s, %d threads) and optimised (%zu "
@@ -170,15 +182,28 @@ Result<bool> compare(const Flags& flags) {
 }  // namespace
 
 Command compare_command(CommandLine program) {
-  CommandLine app =
-      program.command("compare", "every wire, kernels and optimised against the reference");
+  CommandLine app = program.command(
+      "compare", "a model's wires with its reference; with another model; with another engine");
   auto flags = std::make_shared<Flags>();
   app.option("model", flags->model, "an .onnx file, or its text (.txt)").required();
+  app.option("other", flags->other, "another model, which gets the same inputs by position");
+  app.option("--against", flags->folder,
+             "a folder of outputs, and of wires if it has them, as run --output-dir and --dump "
+             "write them: outputs.npz, output_0.npy, NAME.npy (.pb)");
+  app.option("--rtol", flags->tolerance.relative,
+             "with another model or --against: |a-b| <= atol + rtol |b|")
+      .not_negative()
+      .show_default();
+  app.option("--atol", flags->tolerance.absolute, "the same").not_negative().show_default();
+  app.flag("--json", flags->json, "as one JSON object");
   flags->inputs.seed = 0;
   flags->inputs.add_to(app);
   flags->engine.add_to(app);
   return {app, [flags] {
-            const Result<bool> same = compare(*flags);
+            if (!flags->other.empty() && !flags->folder.empty())
+              return report(fail("SDX-C0048", "give another model or --against, not both"));
+            const bool alone = flags->other.empty() && flags->folder.empty();
+            const Result<bool> same = alone ? compare(*flags) : compare_with(*flags);
             if (!same) return report(same.error());
             return *same ? kOk : kWrong;
           }};

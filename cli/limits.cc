@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include "command.h"
+#include "standard_input.h"
 
 namespace sdx::cli {
 namespace {
@@ -69,7 +70,7 @@ size_t LimitFlags::most_nodes() const {
 
 Result<std::shared_ptr<const model::Model>> LimitFlags::read(const std::string& path) const {
   SDX_ASSIGN(const model::Limits limits, reading());
-  return model::read_file(path, limits);
+  return path == "-" ? read_standard_input(limits) : model::read_file(path, limits);
 }
 
 }  // namespace sdx::cli

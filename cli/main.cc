@@ -17,6 +17,8 @@
 #include "program.h"
 #include "progress.h"
 #include "streaming.h"
+#include "tools.h"
+#include "words.h"
 
 namespace sdx::cli {
 
@@ -89,7 +91,8 @@ int flushed(int code) {
 // options say that something is written, it may be.
 Sandbox sandbox_for(std::span<char* const> words) {
   std::vector<std::string> read, written;
-  static constexpr std::string_view kWriting[] = {"--output-dir", "--report", "--pack-cache"};
+  static constexpr std::string_view kWriting[] = {"--output-dir", "--report", "--pack-cache",
+                                                  "--dump", "--external"};
   const std::string_view command = words.size() > 1 ? words[1] : "";
   for (size_t i = 2; i < words.size(); ++i) {
     const std::string word = words[i];
@@ -100,11 +103,26 @@ Sandbox sandbox_for(std::span<char* const> words) {
     const bool option =
         std::find(std::begin(kWriting), std::end(kWriting), before) != std::end(kWriting) ||
         (command == "profile" && before == "--trace");
-    const bool makes_file = command == "convert" || command == "fix";
+    const bool makes_file =
+        command == "convert" || command == "fix" || command == "extract" || command == "simplify";
     if (option || (makes_file && !word.starts_with("-"))) written.push_back(word);
     if (word == "beside") written.push_back(words[2]);
   }
   return sandbox_of(read, written);
+}
+
+// A first word that is no command, answered as such: the parser would only say that one is missing.
+std::optional<Error> no_such_command(std::span<const Command> commands,
+                                     std::span<char* const> words) {
+  if (words.size() < 2 || words[1][0] == '-') return std::nullopt;
+  std::vector<std::string> names;
+  for (const Command& command : commands) names.push_back(command.app.name());
+  if (std::find(names.begin(), names.end(), words[1]) != names.end()) return std::nullopt;
+  Error error = fail("SDX-C0008", "there is no command \"{}\"", words[1]);
+  const std::string near = nearest(words[1], names);
+  error.help =
+      near.empty() ? "sardonyx -h lists the commands" : fmt::format("did you mean \"{}\"?", near);
+  return error;
 }
 
 int bounded(const Bounds& bounds, const Command& command, std::span<char* const> words) {
@@ -153,7 +171,12 @@ int program(int argc, char** argv, std::span<const MakeCommand> more) {
       run_command(app),     test_command(app),    bench_command(app), profile_command(app),
       compare_command(app), convert_command(app), ops_command(app),   completion_command(app),
       stream_command(app),  manual_command(app)};
+  for (const MakeCommand make :
+       {extract_command, simplify_command, diff_command, inputs_command, version_command})
+    commands.push_back(make(app));
   for (const MakeCommand make : more) commands.push_back(make(app));
+  parser.set_version_flag("--version", version_line());
+  if (const auto error = no_such_command(commands, {argv, size_t(argc)})) return report(*error);
   Bounds bounds;
   for (const Command& command : commands) bounds.add_to(command.app);
   try {

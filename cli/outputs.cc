@@ -56,8 +56,9 @@ Error io_error(const fs::path& path, const std::error_code& error) {
   return fail("SDX-C0040", "{}: {}", path.string(), error.message());
 }
 
-Error not_a_tensor(const std::string& name) {
-  Error error = fail("SDX-C0029", "output \"{}\" is not a tensor, which numpy's files hold", name);
+Error not_a_tensor(const std::string& what, const std::string& name) {
+  Error error =
+      fail("SDX-C0029", "{} \"{}\" is not a tensor, which numpy's files hold", what, name);
   error.help = "--format pb holds every value";
   return error;
 }
@@ -83,8 +84,19 @@ std::string summary(const std::string& name, const Value& value) {
   return text;
 }
 
+Format format_named(const std::string& name) {
+  return name == "npz" ? Format::npz : name == "npy" ? Format::npy : Format::pb;
+}
+
 Status write_outputs(const model::Model& model, const std::vector<Value>& values,
                      const std::string& folder, Format format, const std::vector<bool>& chosen) {
+  std::vector<Written> named;
+  for (size_t i = 0; i < values.size(); ++i) named.push_back({model.graph->output[i], values[i]});
+  return write_values(named, folder, format, {}, chosen);
+}
+
+Status write_values(const std::vector<Written>& values, const std::string& folder, Format format,
+                    const FileNames& names, const std::vector<bool>& chosen) {
   const auto left_out = [&](size_t i) { return !chosen.empty() && !chosen[i]; };
   std::error_code error;
   fs::path target = fs::path(folder).lexically_normal();
@@ -105,29 +117,29 @@ Status write_outputs(const model::Model& model, const std::vector<Value>& values
     staging.path.clear();
     return failed;
   }
-  const auto file = [format](size_t i) {
-    return fmt::format("output_{}.{}", i, format == Format::npy ? "npy" : "pb");
+  const auto file = [&](size_t i) {
+    return fmt::format("{}_{}.{}", names.one, i, format == Format::npy ? "npy" : "pb");
   };
   std::vector<std::string> files;
   std::vector<std::pair<std::string, Tensor>> arrays;
   for (size_t i = 0; i < values.size(); ++i) {
     if (left_out(i)) continue;
-    const model::ValueInfo& info = model.graph->output[i];
+    const auto& [info, value] = values[i];
     const std::string path = (staging.path / file(i)).string();
     if (format != Format::npz) files.push_back(file(i));
     if (format == Format::pb) {
-      SDX_TRY(model::write_value_file(values[i], type_of(info), path, info.name));
+      SDX_TRY(model::write_value_file(value, type_of(info), path, info.name));
       continue;
     }
-    if (!values[i].is_tensor()) return not_a_tensor(info.name);
+    if (!value.is_tensor()) return not_a_tensor(names.one, info.name);
     if (format == Format::npz) {
-      arrays.emplace_back(info.name, values[i].tensor());
-    } else if (Status status = write_npy(values[i].tensor(), path); !status) {
-      return std::move(status).error().in(fmt::format("output \"{}\"", info.name));
+      arrays.emplace_back(info.name, value.tensor());
+    } else if (Status status = write_npy(value.tensor(), path); !status) {
+      return std::move(status).error().in(fmt::format("{} \"{}\"", names.one, info.name));
     }
   }
   if (format == Format::npz) {
-    files.emplace_back("outputs.npz");
+    files.push_back(names.all + ".npz");
     SDX_TRY(write_npz(arrays, (staging.path / files[0]).string()));
   }
   if (!exists) {

@@ -5,19 +5,23 @@
 #include "api/digest.h"
 #include "base/printable.h"
 #include "bounds.h"
+#include "bytes/file.h"
+#include "json.h"
 #include "listing.h"
 #include "load.h"
 #include "order.h"
 #include "outputs.h"
 #include "run/trace.h"
 #include "streaming.h"
+#include "typed_values.h"
+#include "wires.h"
 #include "words.h"
 
 namespace sdx::cli {
 namespace {
 
 struct Flags {
-  std::string model, output_dir, format = "pb", order;
+  std::string model, output_dir, dump, format = "pb", order;
   EngineFlags engine;
   InputFlags inputs;
   std::vector<std::string> outputs, states;
@@ -25,7 +29,7 @@ struct Flags {
   int64_t chunk = 1;
   size_t steps = 1;
   int64_t loop_limit = run::kMostIterations;
-  bool digest = false, trace = false, guard = false;
+  bool digest = false, trace = false, guard = false, json = false;
 };
 
 // An output that is an input of the next step, by position.
@@ -66,8 +70,8 @@ Result<std::vector<bool>> wanted(const Flags& flags, const typed::Graph& graph,
   const auto names = output_names(graph);
   shown.assign(names.size(), flags.outputs.empty());
   for (const std::string& name : flags.outputs) {
-    SDX_ASSIGN(const size_t i, find(names, name, "the model has no output"));
-    shown[i] = true;
+    const auto at = std::find(names.begin(), names.end(), name);
+    if (at != names.end()) shown[size_t(at - names.begin())] = true;  // else a wire: see run()
   }
   std::vector<bool> all = shown;
   for (const auto& [output, input] : states) all[output] = true;
@@ -91,29 +95,55 @@ run::Trace::Name tensor_names(const model::Model& model) {
   };
 }
 
-Status show(const Flags& flags, const typed::Graph& graph, const std::vector<Value>& outputs,
-            const std::vector<bool>& shown, const model::Model& model, size_t step) {
+// The model's outputs, of which `chosen` are shown, and after them the wires that were asked for.
+struct Results {
+  std::vector<Written> values;
+  std::vector<bool> chosen;
+};
+
+Json json_of(const Results& results) {
+  Json list = Json::array();
+  for (size_t i = 0; i < results.values.size(); ++i) {
+    if (!results.chosen[i]) continue;
+    const auto& [info, value] = results.values[i];
+    Json entry = {{"name", info.name}};
+    entry.update(cli::json_of(fact_of(value)));
+    Json digests = Json::array();
+    for (const DigestLine& line : digest(info.name, value)) digests.push_back(line.sha256);
+    entry["digests"] = std::move(digests);
+    entry["text"] = summary(info.name, value);
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Status show(const Flags& flags, const Results& results, size_t step, Json& steps) {
   if (!flags.output_dir.empty()) {
     const std::string folder =
         flags.steps == 1 ? flags.output_dir : fmt::format("{}/step_{}", flags.output_dir, step);
-    const Format format = flags.format == "npz"   ? Format::npz
-                          : flags.format == "npy" ? Format::npy
-                                                  : Format::pb;
-    SDX_TRY(write_outputs(model, outputs, folder, format, shown));
+    SDX_TRY(write_values(results.values, folder, format_named(flags.format), {}, results.chosen));
+  }
+  if (flags.json) {
+    steps.push_back(json_of(results));
+    return ok();
   }
   if (flags.steps > 1 && (flags.digest || flags.output_dir.empty()))
     std::printf("step %zu\n", step);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (!shown[i]) continue;
-    const std::string& name = graph.outputs()[i].name;
+  for (size_t i = 0; i < results.values.size(); ++i) {
+    if (!results.chosen[i]) continue;
+    const auto& [info, value] = results.values[i];
     if (flags.digest) {
-      for (const DigestLine& line : digest(name, outputs[i]))
+      for (const DigestLine& line : digest(info.name, value))
         std::printf("%s\n", printable(line.text()).c_str());
     } else if (flags.output_dir.empty()) {
-      std::printf("%s\n", printable(summary(name, outputs[i])).c_str());
+      std::printf("%s\n", printable(summary(info.name, value)).c_str());
     }
   }
   return ok();
+}
+
+void finish(const Flags& flags, Json steps) {
+  if (flags.json) print_json({{"model", flags.model}, {"steps", std::move(steps)}});
 }
 
 // Joined outputs of a stream are shown as those of a run.
@@ -123,9 +153,62 @@ Status run_along(const Flags& flags) {
                         flags.inputs));
   if (outputs.empty()) return ok();  // they went to stdout
   SDX_ASSIGN(const auto model, flags.engine.limits.read(flags.model));
-  typed::Graph names;
-  for (const model::ValueInfo& output : model->graph->output) names.output(output.name, {});
-  return show(flags, names, outputs, std::vector<bool>(outputs.size(), true), *model, 0);
+  Results results;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    results.values.push_back({model->graph->output[i], outputs[i]});
+  results.chosen.assign(outputs.size(), true);
+  Json steps = Json::array();
+  SDX_TRY(show(flags, results, 0, steps));
+  finish(flags, std::move(steps));
+  return ok();
+}
+
+// Names of --outputs that are no outputs of the model: wires.
+std::vector<std::string> wires_asked_for(const Flags& flags, const typed::Graph& graph) {
+  const auto names = output_names(graph);
+  std::vector<std::string> wires;
+  for (const std::string& name : flags.outputs) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) wires.push_back(name);
+  }
+  return wires;
+}
+
+Result<std::vector<Written>> values_between(const Flags& flags, const Loaded& loaded,
+                                            const std::vector<Value>& inputs,
+                                            const std::vector<std::string>& wires) {
+  SDX_ASSIGN(const TypedValues types,
+             typed_values(loaded.model, flags.engine.limits, loaded.options.set));
+  SDX_ASSIGN(std::vector<NamedValue> values,
+             values_of_wires(loaded.model, loaded.options, inputs, wires));
+  std::vector<Written> written;
+  for (NamedValue& wire : values) written.push_back({types.info(wire.name), std::move(wire.value)});
+  return written;
+}
+
+// Every wire as a file, and wires.json, which says what each file holds.
+Status dump(const Flags& flags, const Loaded& loaded, const std::vector<Value>& inputs,
+            size_t step) {
+  const std::string folder =
+      flags.steps == 1 ? flags.dump : fmt::format("{}/step_{}", flags.dump, step);
+  SDX_ASSIGN(const std::vector<Written> all, values_between(flags, loaded, inputs, {}));
+  SDX_TRY(write_values(all, folder, format_named(flags.format), {"wire", "wires"}));
+  Json list = Json::array();
+  for (size_t i = 0; i < all.size(); ++i) {
+    Json entry = {{"name", all[i].info.name}};
+    entry["file"] =
+        flags.format == "npz" ? "wires.npz" : fmt::format("wire_{}.{}", i, flags.format);
+    entry.update(cli::json_of(fact_of(all[i].value)));
+    Json digests = Json::array();
+    for (const DigestLine& line : digest("", all[i].value)) digests.push_back(line.sha256);
+    entry["digests"] = std::move(digests);
+    list.push_back(std::move(entry));
+  }
+  const std::string text = Json({{"model", flags.model}, {"wires", std::move(list)}})
+                               .dump(1, ' ', false, Json::error_handler_t::replace) +
+                           "\n";
+  SDX_ASSIGN(const auto file, FileWriter::create(folder + "/wires.json"));
+  SDX_TRY(file->write(std::as_bytes(std::span(text))));
+  return file->commit();
 }
 
 Status run(const Flags& flags) {
@@ -153,6 +236,8 @@ Status run(const Flags& flags) {
   options.deadline = deadline();
   run::Session session(loaded.compiled);
   std::vector<Value> inputs = loaded.inputs, outputs;
+  const std::vector<std::string> wires = wires_asked_for(flags, graph);
+  Json steps = Json::array();
   for (size_t step = 0; step < flags.steps; ++step) {
     if (step > 0) {
       SDX_ASSIGN(inputs, given.values(*loaded.model, graph, nullptr, step));
@@ -161,8 +246,19 @@ Status run(const Flags& flags) {
     Result<std::vector<Value>> made = session.run(inputs, options);
     if (!made) return std::move(made).error().in(flags.model);
     outputs = *std::move(made);
-    SDX_TRY(show(flags, graph, outputs, shown, *loaded.model, step));
+    Results results;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      results.values.push_back({loaded.model->graph->output[i], outputs[i]});
+    results.chosen = shown;
+    if (!wires.empty()) {
+      SDX_ASSIGN(const auto more, values_between(flags, loaded, inputs, wires));
+      results.values.insert(results.values.end(), more.begin(), more.end());
+      results.chosen.resize(results.values.size(), true);
+    }
+    SDX_TRY(show(flags, results, step, steps));
+    if (!flags.dump.empty()) SDX_TRY(dump(flags, loaded, inputs, step));
   }
+  finish(flags, std::move(steps));
   return ok();
 }
 
@@ -180,8 +276,13 @@ Command run_command(CommandLine program) {
       .one_of({"pb", "npy", "npz"})
       .show_default();
   app.flag("--digest", flags->digest, "print NAME TYPE SHAPE SHA-256 of every output");
-  app.option("--outputs", flags->outputs, "compute only these outputs: NAME,NAME")
+  app.flag("--json", flags->json, "print the outputs as one JSON object");
+  app.option("--outputs", flags->outputs,
+             "compute only these: NAME,NAME; outputs, or any other values of the main graph")
       .separated_by(',');
+  app.option("--dump", flags->dump,
+             "write the value of every node of the main graph here as wire_0.pb ..., and "
+             "wires.json, which names them");
   app.option("--state", flags->states, "OUT=IN: this output is that input of the next step")
       .take_all();
   app.option("--steps", flags->steps,
