@@ -63,7 +63,8 @@ Status bench(const Flags& flags) {
   Progress progress("timing", "runs");
   for (int i = -flags.warmup; i < flags.runs; ++i) {
     const double start = now_ms();
-    if (Status status = once(); !status) return std::move(status).error().in(flags.model);
+    if (Status status = once(); !status)
+      return asking_for_sizes(std::move(status).error().in(flags.model), loaded.assumed);
     if (i >= 0) times.push_back(now_ms() - start);
     progress.at(static_cast<size_t>(i + flags.warmup + 1),
                 static_cast<size_t>(flags.runs + flags.warmup));

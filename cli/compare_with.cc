@@ -105,7 +105,8 @@ class Folder {
     Folder folder;
     folder.path_ = path;
     std::error_code error;
-    if (!fs::is_directory(path, error)) return fail("SDX-C0041", "{} is not a folder", path);
+    if (!fs::is_directory(path, error))
+      return fail("SDX-C0049", "{} is no folder of outputs", path);
     for (const char* name : {"outputs.npz", "wires.npz"}) {
       const std::string file = (fs::path(path) / name).string();
       if (!fs::exists(file, error)) continue;
@@ -153,7 +154,8 @@ class Folder {
     for (const Json& wire : index["wires"]) {
       if (!wire.is_object()) continue;
       const auto name = wire.find("name"), in = wire.find("file");
-      if (name == wire.end() || in == wire.end() || !name->is_string() || !in->is_string()) continue;
+      if (name == wire.end() || in == wire.end() || !name->is_string() || !in->is_string())
+        continue;
       const fs::path stem = fs::path(in->get<std::string>()).stem();  // no way out of the folder
       index_.emplace(name->get<std::string>(), stem.string());
     }

@@ -1,37 +1,21 @@
 // sardonyx convert: a model written anew.
-#include <filesystem>
-
-#include "bytes/file.h"
+#include "batch.h"
 #include "command.h"
 #include "infer/inline.h"
-#include "model/tensor.h"
-#include "model/text.h"
-#include "model/walk.h"
+#include "write_model.h"
 
 namespace sdx::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct Flags {
-  std::string in, out;
-  bool embed = false, inline_functions = false, inline_operators = false;
+  std::string in, batch;
+  Writing writing;
+  bool inline_functions = false, inline_operators = false;
   LimitFlags limits;
 };
 
-Status write(const model::Model& model, const std::string& path) {
-  if (!model::is_text_path(path)) return model::write_file(model, path);
-  const std::string text = model::print_text(model);
-  SDX_ASSIGN(const auto file, FileWriter::create(path));
-  SDX_TRY(file->write(std::as_bytes(std::span(text))));
-  return file->commit();
-}
-
 Status convert(const Flags& flags) {
-  if (!flags.out.ends_with(".onnx") && !model::is_text_path(flags.out)) {
-    return fail("SDX-C0060", "\"{}\": models are written as .onnx, or as text as .txt or .onnxtxt",
-                flags.out);
-  }
+  SDX_TRY(can_be_written(flags.writing.out));
   SDX_ASSIGN(const auto read, flags.limits.read(flags.in));
   model::Model model = *read;
   if (flags.inline_functions || flags.inline_operators) {
@@ -40,26 +24,14 @@ Status convert(const Flags& flags) {
     if (!made) return std::move(made).error().in(flags.in);
     model = *std::move(made);
   }
-  if (flags.embed) {
-    SDX_TRY(model::embed_external(model));
-    return write(model, flags.out);
+  if (!flags.batch.empty()) {
+    Result<model::Model> made = with_batch(model, flags.batch, flags.limits);
+    if (!made) return std::move(made).error().in(flags.in);
+    model = *std::move(made);
   }
-  std::error_code ignored;
-  const bool moved = fs::weakly_canonical(fs::path(flags.in).parent_path(), ignored) !=
-                     fs::weakly_canonical(fs::path(flags.out).parent_path(), ignored);
-  bool external = false;
-  SDX_TRY(model::each_tensor(model, [&](const model::TensorData& tensor) -> Status {
-    external = external || tensor.data_location == model::DataLocation::external;
-    return ok();
-  }));
-  if (moved && external) {
-    Error error =
-        fail("SDX-C0061", "the model's external data stays beside {}, where {} would not find it",
-             flags.in, flags.out);
-    error.help = "--embed puts the data into the file";
-    return error;
-  }
-  return write(model, flags.out);
+  Writing writing = flags.writing;
+  writing.in = flags.in;
+  return write_model(std::move(model), writing);
 }
 
 }  // namespace
@@ -69,8 +41,18 @@ Command convert_command(CommandLine program) {
   auto flags = std::make_shared<Flags>();
   app.option("in", flags->in, "an .onnx file, or one in ONNX's text syntax (.txt, .onnxtxt)")
       .required();
-  app.option("out", flags->out, "the file to write, in the form that its name says").required();
-  app.flag("--embed", flags->embed, "put external data into the file");
+  app.option("out", flags->writing.out, "the file to write, in the form that its name says")
+      .required();
+  app.flag("--embed", flags->writing.embed, "put external data into the file");
+  app.option("--external", flags->writing.external,
+             "put weights into this file, beside the model's");
+  app.option("--external-from", flags->writing.least,
+             "bytes that a weight has at least to go there")
+      .show_default();
+  app.option("--batch", flags->batch,
+             "the size of the inputs' first dimension: a number, or a name to leave it open; the "
+             "model's rows are proved to stay what they are")
+      .called("N|NAME");
   app.flag("--inline", flags->inline_functions,
            "put the bodies of functions in the place of their calls");
   app.flag("--inline-ops", flags->inline_operators,

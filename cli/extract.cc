@@ -73,7 +73,7 @@ std::vector<std::string> still_needed(const model::Graph& graph, const Names& fr
 }
 
 Result<model::Model> part_of(const std::shared_ptr<const model::Model>& whole, const Flags& flags) {
-  if (!whole->graph) return fail("SDX-C0064", "the model has no graph");
+  if (!whole->graph) return no_graph();
   model::Graph old = *whole->graph;
   check::accept::sort_nodes(old.node);
   const std::vector<std::string> wires = wires_of(old);

@@ -6,14 +6,15 @@
 #include <filesystem>
 #include <set>
 
-#include "api/digest.h"
 #include "base/printable.h"
-#include "bounds.h"
 #include "check/check.h"
 #include "check/fix.h"
 #include "inputs.h"
+#include "json.h"
+#include "model/fields.h"
 #include "model/tensor.h"
-#include "model/walk.h"
+#include "same_answers.h"
+#include "write_model.h"
 
 namespace sdx::cli {
 namespace {
@@ -24,6 +25,7 @@ struct Flags {
   std::string in, out, profile = "sonnx";
   InputFlags inputs;
   LimitFlags limits;
+  bool rename = false, verbose = false, json = false;
 };
 
 // The types and shapes of values between nodes, where the model states none.
@@ -61,71 +63,64 @@ Status declare_types(model::Model& model) {
   return ok();
 }
 
-Result<std::vector<std::string>> digests(const std::shared_ptr<const model::Model>& model,
-                                         const std::vector<Value>& inputs,
-                                         const CompileOptions& options) {
-  SDX_ASSIGN(const auto compiled, compile(model, options));
-  run::Session session(compiled);
-  run::RunOptions limits;
-  limits.deadline = deadline();
-  SDX_ASSIGN(const std::vector<Value> outputs, session.run(inputs, limits));
-  std::vector<std::string> lines;
-  for (const Value& output : outputs) {
-    for (const DigestLine& line : digest("", output)) lines.push_back(line.text());
-  }
-  return lines;
+check::Profile profile_named(const std::string& name) {
+  return name == "onnx"         ? check::Profile::onnx
+         : name == "sonnx-full" ? check::Profile::sonnx_full
+                                : check::Profile::sonnx;
 }
 
-bool external(model::Model& model) {
-  bool found = false;
-  const Status status = model::each_tensor(model, [&](const model::TensorData& tensor) -> Status {
-    found = found || tensor.data_location == model::DataLocation::external;
-    return ok();
-  });
-  return status && found;
+void say(const Flags& flags, const check::Fixed& fixed, const Answers& answers,
+         const check::Report& report) {
+  if (flags.json) {
+    print_json({{"model", flags.in},
+                {"written", flags.out},
+                {"profile", flags.profile},
+                {"repairs", fixed.journal},
+                {"digests", answers.after},
+                {"valid", report.valid()},
+                {"errors", report.count(check::Severity::error)}});
+    return;
+  }
+  if (flags.verbose) {
+    for (const std::string& line : fixed.journal)
+      std::printf("%s\n", printable(line, true).c_str());
+    for (size_t i = 0; i < answers.after.size(); ++i)
+      std::printf("output %zu%s  equal\n", i, printable(answers.after[i]).c_str());
+  }
+  std::printf("%s: %zu repairs, equal digests, %s under %s\n", flags.out.c_str(),
+              fixed.journal.size(), report.valid() ? "valid" : "not valid", flags.profile.c_str());
+  if (!fixed.journal.empty() && !flags.verbose)
+    std::fprintf(stderr, "note: --verbose lists the repairs\n");
 }
 
 Result<int> fix(const Flags& flags) {
-  SDX_ASSIGN(const auto read, flags.limits.read(flags.in));
-  SDX_ASSIGN(check::Fixed fixed, check::fix(*read));
+  SDX_ASSIGN(const auto before, flags.limits.read(flags.in));
+  const check::FixOptions options{.most_nodes = flags.limits.most_nodes(),
+                                  .profile = profile_named(flags.profile),
+                                  .rename = flags.rename};
+  SDX_ASSIGN(check::Fixed fixed, check::fix(*before, options));
+  if (options.profile == check::Profile::sonnx_full) SDX_TRY(declare_types(fixed.model));
   check::Options rules;
-  rules.profile =
-      flags.profile == "sonnx-full" ? check::Profile::sonnx_full : check::Profile::sonnx;
-  if (flags.profile == "onnx") rules.profile = check::Profile::onnx;
-  if (flags.profile == "sonnx-full") SDX_TRY(declare_types(fixed.model));
+  rules.profile = options.profile;
   const check::Report report = check::check(fixed.model, rules);
 
-  // The same inputs for both, drawn for the original's names.
-  const auto& before = read;
   const auto after = std::make_shared<const model::Model>(fixed.model);
-  CompileOptions options;
-  options.most_nodes = flags.limits.most_nodes();
-  SDX_ASSIGN(options.set, flags.inputs.bindings(*before));
-  SDX_ASSIGN(const typed::Graph graph, type(before, options));
-  InputFlags drawn = flags.inputs;
-  if (!drawn.seed && drawn.files.empty()) drawn.seed = 1;
-  SDX_ASSIGN(const std::vector<Value> inputs, drawn.values(*before, graph));
-  SDX_ASSIGN(const auto a, digests(before, inputs, options));
-  SDX_ASSIGN(const auto b, digests(after, inputs, options));
-  for (const std::string& line : fixed.journal) std::printf("%s\n", printable(line, true).c_str());
-  for (size_t i = 0; i < a.size(); ++i) {
-    std::printf("output %zu%s%s\n", i, printable(a[i]).c_str(),
-                i < b.size() && a[i] == b[i] ? "  equal" : "  DIFFERS");
-  }
-  if (a != b)
+  SDX_ASSIGN(const Answers answers, answers_of(before, after, flags.inputs, flags.limits));
+  if (!answers.equal())
     return fail("SDX-C0080", "the repaired model gives other answers; nothing is written");
 
   std::error_code ignored;
   const bool moved = fs::weakly_canonical(fs::path(flags.in).parent_path(), ignored) !=
                      fs::weakly_canonical(fs::path(flags.out).parent_path(), ignored);
-  if (moved && external(fixed.model)) SDX_TRY(model::embed_external(fixed.model));
+  if (moved && has_external_data(fixed.model)) SDX_TRY(model::embed_external(fixed.model));
   SDX_TRY(model::write_file(fixed.model, flags.out));
   for (const check::Diagnostic& d : report.diagnostics) {
     if (d.severity == check::Severity::error)
       std::fprintf(stderr, "%s\n", d.text(flags.out).c_str());
   }
-  std::printf("%s: %zu repairs, equal digests, %s under %s\n", flags.out.c_str(),
-              fixed.journal.size(), report.valid() ? "valid" : "not valid", flags.profile.c_str());
+  if (!report.valid() && !flags.rename)
+    std::fprintf(stderr, "note: inputs and outputs keep their names; --rename gives them others\n");
+  say(flags, fixed, answers, report);
   return report.valid() ? kOk : kWrong;
 }
 
@@ -140,6 +135,9 @@ Command fix_command(CommandLine program) {
   app.option("--profile", flags->profile, "the rules to keep")
       .one_of({"onnx", "sonnx", "sonnx-full"})
       .show_default();
+  app.flag("--rename", flags->rename, "the model's inputs and outputs may get other names");
+  app.flag("--verbose", flags->verbose, "list every repair and every output's digest");
+  app.flag("--json", flags->json, "what was done as one JSON object");
   flags->inputs.add_to(app);
   flags->limits.add_to(app);
   return {app, [flags] {

@@ -105,8 +105,9 @@ Result<Value> read_input(const model::ValueInfo& info, const Given& given) {
 
 }  // namespace
 
-Result<Value> random_value(const std::string& name, const Fact& fact, uint64_t seed) {
-  if (fact.kind == Fact::Kind::optional) return random_value(name, *fact.element, seed);
+Result<Value> random_value(const std::string& name, size_t position, const Fact& fact,
+                           uint64_t seed) {
+  if (fact.kind == Fact::Kind::optional) return random_value(name, position, *fact.element, seed);
   if (!fact.is_concrete() || fact.type == DType::undefined) {
     return fail("SDX-C0032",
                 "input \"{}\" is {}: such a value cannot be drawn, give --input {}=FILE", name,
@@ -114,8 +115,7 @@ Result<Value> random_value(const std::string& name, const Fact& fact, uint64_t s
   }
   SDX_ASSIGN(const size_t count, element_count(fact.dims()));
   Tensor tensor = Tensor::make(fact.type, fact.dims());
-  SplitMix random(seed ^ fnv1a(name));
-  const bool mask = name.find("mask") != std::string::npos;
+  SplitMix random(seed ^ fnv1a(std::to_string(position)));
   const bool complex = is_complex(fact.type);
   const DType part = fact.type == DType::c64    ? DType::f32
                      : fact.type == DType::c128 ? DType::f64
@@ -125,11 +125,11 @@ Result<Value> random_value(const std::string& name, const Fact& fact, uint64_t s
     if (is_float(part)) {
       set_f64(part, tensor.raw(), i, static_cast<double>(x >> 40) / (1 << 23) - 1);
     } else if (part == DType::boolean) {
-      tensor.data<bool>()[i] = mask || x >> 63 != 0;
+      tensor.data<bool>()[i] = x >> 63 != 0;
     } else if (part == DType::string) {
       tensor.data<std::string>()[i] = std::to_string((x >> 32) * 100 >> 32);
     } else {
-      set_i64(part, tensor.raw(), i, mask ? 1 : static_cast<int64_t>((x >> 32) * ids(part) >> 32));
+      set_i64(part, tensor.raw(), i, static_cast<int64_t>((x >> 32) * ids(part) >> 32));
     }
   }
   return Value(std::move(tensor));
@@ -159,6 +159,19 @@ static const model::TensorData* default_of(const model::Model& model, const std:
     if (init.name == name) return &init;
   }
   return nullptr;
+}
+
+// The place of each input among those that a caller must give.
+static std::map<std::string, size_t> positions_of(const model::Model& model) {
+  std::set<std::string_view> given;
+  for (const model::TensorData& init : model.graph->initializer) given.insert(init.name);
+  std::map<std::string, size_t> positions;
+  size_t next = 0;
+  for (const model::ValueInfo& input : model.graph->input) {
+    positions.emplace(input.name, next);
+    if (!given.contains(input.name)) ++next;
+  }
+  return positions;
 }
 
 Status InputFlags::complete(const model::Model& model, CompileOptions& options) const {
@@ -227,6 +240,7 @@ Result<std::vector<Value>> InputFlags::values(const model::Model& model, const t
   }
 
   Bindings ones;
+  std::map<std::string, size_t> positions = positions_of(model);
   std::vector<Value> values;
   for (size_t i = 0; i < names.size(); ++i) {
     Fact fact = graph.fact(graph.inputs()[i]);
@@ -267,7 +281,7 @@ Result<std::vector<Value>> InputFlags::values(const model::Model& model, const t
       }
       for (Dim& dim : *fact.shape) dim = dim.bind(ones);
     }
-    SDX_ASSIGN(Value value, random_value(names[i], fact, *seed));
+    SDX_ASSIGN(Value value, random_value(names[i], positions[names[i]], fact, *seed));
     values.push_back(std::move(value));
   }
   return values;

@@ -2,11 +2,11 @@
 // everywhere.
 //
 // --random SEED: input by input, element by element, from splitmix64 started with SEED xor the
-// 64-bit FNV-1a hash of the input's name; one draw x per element:
+// 64-bit FNV-1a hash of the input's position in decimal: "0" is the first of the graph's inputs
+// that have no initializer. Names do not matter. One draw x per element:
 //   floats      (x >> 40) / 2^23 - 1, rounded to the type: uniform in [-1, 1)
-//   integers    ((x >> 32) * n) >> 32: uniform in [0, n), n = 100 or as many as a narrower type can
-//   hold bool        x >> 63 strings     the integer in decimal bool and integer inputs whose name
-//   contains "mask": 1
+//   integers    ((x >> 32) * n) >> 32: uniform in [0, n), n = 100 or as many as a narrower type
+//   holds bool        x >> 63 strings     the integer in decimal
 #pragma once
 
 #include <optional>
@@ -38,6 +38,8 @@ struct InputFlags {
                                     size_t step = 0) const;
 };
 
-Result<Value> random_value(const std::string& name, const Fact& fact, uint64_t seed);
+// `name` is for messages alone.
+Result<Value> random_value(const std::string& name, size_t position, const Fact& fact,
+                           uint64_t seed);
 
 }  // namespace sdx::cli

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "progress.h"
+#include "words.h"
 
 namespace sdx::cli {
 
@@ -12,6 +13,16 @@ double now_ms() {
   return std::chrono::duration<double, std::milli>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+Error asking_for_sizes(Error error, const std::vector<std::string>& assumed) {
+  if (assumed.empty()) return error;
+  std::string sizes;
+  for (const std::string& symbol : assumed) sizes += fmt::format(" --set {}=V", symbol);
+  error.help =
+      fmt::format("nobody gave the size{} {}, taken as 1, with which this does not run; give{}",
+                  assumed.size() == 1 ? " of" : "s of", listed(assumed), sizes);
+  return error;
 }
 
 Result<Loaded> load(const std::string& path, const EngineFlags& engine, const InputFlags& inputs) {
@@ -25,15 +36,15 @@ Result<Loaded> load(const std::string& path, const EngineFlags& engine, const In
   SDX_ASSIGN(loaded.compiled, compile(loaded.model, loaded.options));
   loaded.load_ms = now_ms() - start;
 
-  std::vector<std::string> assumed;
-  SDX_ASSIGN(loaded.inputs, inputs.values(*loaded.model, loaded.compiled->graph(), &assumed));
-  for (const std::string& symbol : assumed) {
+  SDX_ASSIGN(loaded.inputs,
+             inputs.values(*loaded.model, loaded.compiled->graph(), &loaded.assumed));
+  for (const std::string& symbol : loaded.assumed) {
     std::fprintf(stderr, "note: %s = 1; --set %s=V gives another size\n", symbol.c_str(),
                  symbol.c_str());
   }
   start = now_ms();
   Result<std::shared_ptr<const plan::Plan>> plan = loaded.compiled->plan_for(loaded.inputs);
-  if (!plan) return std::move(plan).error().in(path);
+  if (!plan) return asking_for_sizes(std::move(plan).error().in(path), loaded.assumed);
   loaded.plan = *std::move(plan);
   loaded.load_ms += now_ms() - start;
   for (const std::string& note : loaded.compiled->notes())

@@ -18,6 +18,9 @@ using namespace std::chrono_literals;
 constexpr auto kQuiet = 300ms;  // work that takes less shows no bar
 constexpr auto kBetweenDraws = 100ms;
 constexpr auto kBetweenLines = 10s;  // without a terminal
+// Remaining time is told after this many seconds, and after one of so many parts of the work.
+constexpr double kTelling = 1;
+constexpr size_t kTellingParts = 20;
 
 // Until the first sign of life; SARDONYX_PROGRESS_AFTER, in seconds, says otherwise.
 Progress::Clock::duration patience(bool terminal) {
@@ -67,9 +70,13 @@ std::string progress_text(size_t done, size_t total, const std::string& unit, do
   std::string text = fmt::format("{} of {} {}", done, total, unit);
   if (done == 0 || seconds <= 0) return text;
   const double rate = static_cast<double>(done) / seconds;
+  text += fmt::format(", {:.{}f} per second", rate, rate < 10 ? 1 : 0);
+  // What the first instants say of the whole is nonsense: units differ in size, and a few tell
+  // nothing.
+  const bool telling = done >= total || (seconds >= kTelling && done * kTellingParts >= total);
+  if (!telling) return text;
   const double left = static_cast<double>(total - std::min(done, total)) / rate;
-  return text +
-         fmt::format(", {:.{}f} per second, {} left", rate, rate < 10 ? 1 : 0, duration(left));
+  return text + fmt::format(", {} left", duration(left));
 }
 
 Progress::Progress(std::string work, std::string unit)

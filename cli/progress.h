@@ -33,7 +33,8 @@ class Progress {
   Clock::time_point start_, next_;
 };
 
-// "812 of 1884 tests, 351 per second, 3 s left".
+// "812 of 1884 tests, 351 per second, 3 s left"; the rest only once it can be told: after a second
+// and a twentieth of the work.
 std::string progress_text(size_t done, size_t total, const std::string& unit, double seconds);
 
 }  // namespace sdx::cli

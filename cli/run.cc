@@ -244,7 +244,7 @@ Status run(const Flags& flags) {
       for (const auto& [output, input] : states) inputs[input] = outputs[output];
     }
     Result<std::vector<Value>> made = session.run(inputs, options);
-    if (!made) return std::move(made).error().in(flags.model);
+    if (!made) return asking_for_sizes(std::move(made).error().in(flags.model), loaded.assumed);
     outputs = *std::move(made);
     Results results;
     for (size_t i = 0; i < outputs.size(); ++i)

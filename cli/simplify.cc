@@ -7,6 +7,7 @@
 #include "same_answers.h"
 #include "simplifier.h"
 #include "tools.h"
+#include "typed_values.h"
 #include "write_model.h"
 
 namespace sdx::cli {
@@ -45,7 +46,7 @@ void say(const Flags& flags, const Simplified& made, size_t before, bool proved)
 Status simplify(const Flags& flags) {
   SDX_TRY(can_be_written(flags.writing.out));
   SDX_ASSIGN(const auto before, flags.limits.read(flags.in));
-  if (!before->graph) return fail("SDX-C0064", "the model has no graph").in(flags.in);
+  if (!before->graph) return no_graph().in(flags.in);
   SDX_ASSIGN(const Bindings sizes, flags.inputs.bindings(*before));
   SDX_ASSIGN(Simplified made, simplified(before, sizes, flags.limits));
   if (!flags.unproved) {

@@ -23,6 +23,8 @@ model::Dimension dimension_of(const Dim& dim) {
 
 }  // namespace
 
+Error no_graph() { return fail("SDX-C0064", "the model has no graph"); }
+
 std::optional<model::Type> type_of(const Fact& fact) {
   model::Type type;
   if (fact.is_tensor()) {

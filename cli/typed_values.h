@@ -18,6 +18,9 @@ struct TypedValues {
   model::ValueInfo info(const std::string& name) const;
 };
 
+// The error of commands that need one.
+Error no_graph();
+
 // ONNX's type of a fact; none for one that ONNX has no words for.
 std::optional<model::Type> type_of(const Fact& fact);
 

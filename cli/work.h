@@ -5,6 +5,11 @@
 
 namespace sdx::cli {
 
+// Whether the node's operator is one whose multiply-adds are counted, and how many they are once
+// all shapes are known.
+bool counts_multiply_adds(const typed::Node& node);
+uint64_t multiply_adds(const typed::Node& node, const Facts& in);
+
 // Multiply-adds of all nodes whose operator counts them; `open`: nodes whose shapes are not known.
 uint64_t multiply_adds(const typed::Graph& graph, size_t& open);
 

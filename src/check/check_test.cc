@@ -205,11 +205,11 @@ TEST(Check, versions_are_simple_or_of_two_two_and_four_bytes) {
   EXPECT_EQ(version_text(0x0000'0001'00000000), "0.1.0");
 }
 
-TEST(Check, identifiers_are_a_warning_and_an_error_under_the_profile) {
+TEST(Check, identifiers_are_a_note_and_an_error_under_the_profile) {
   Model m = simple();
   m.graph->node[0].name = "layer/Add";
   EXPECT_TRUE(check(m).valid());
-  EXPECT_EQ(check(m).find("SDX-K0216")->severity, Severity::warning);
+  EXPECT_EQ(check(m).find("SDX-K0216")->severity, Severity::note);
   EXPECT_EQ(codes(sonnx(m)), std::vector<std::string>{"SDX-K0216"});
 }
 

@@ -24,7 +24,8 @@ using model::Node;
 
 class Fixer {
  public:
-  Fixer(model::Model& model, std::vector<std::string>& journal) : model_(model), journal_(journal) {
+  Fixer(model::Model& model, std::vector<std::string>& journal, const FixOptions& options)
+      : model_(model), journal_(journal), options_(options) {
     for (const model::OpsetId& import : model.opset_import) {
       opsets_[std::string(canonical(import.domain))] = import.version;
     }
@@ -33,16 +34,23 @@ class Fixer {
   void graph(Graph& g, bool main) {
     for (Node& node : g.node) each_subgraph(node, [&](Graph& inner) { graph(inner, false); });
     sort(g);
+    if (options_.profile == Profile::onnx) return;
     if (model_.training_info.empty()) {  // training reads values that no output needs
       remove_dead(g);
       leave_out(g);
     }
-    if (main) part_inputs(g);
+    if (main && options_.rename) part_inputs(g);
+    if (options_.profile != Profile::sonnx_full) return;
     for (Node& node : g.node) give_defaults(node);
   }
 
   void names() {
-    if (!model_.graph) return;
+    if (!model_.graph || options_.profile == Profile::onnx) return;
+    if (!options_.rename) {
+      for (const auto* list : {&model_.graph->input, &model_.graph->output}) {
+        for (const model::ValueInfo& info : *list) kept_.insert(info.name);
+      }
+    }
     reserve(*model_.graph);
     name_values(*model_.graph, {});
     name_nodes(*model_.graph);
@@ -284,7 +292,8 @@ class Fixer {
     };
     const auto define = [&](const std::string& name) {
       if (name.empty() || renamed.contains(name)) return;
-      const std::string made = is_identifier(name) ? name : identifier(name, values_);
+      const bool stays = is_identifier(name) || kept_.contains(name);
+      const std::string made = stays ? name : identifier(name, values_);
       if (made != name) note("the value {} is now {}", quoted(name), quoted(made));
       renamed.insert_or_assign(name, made);
     };
@@ -337,7 +346,9 @@ class Fixer {
 
   model::Model& model_;
   std::vector<std::string>& journal_;
+  const FixOptions& options_;
   Opsets opsets_;
+  std::set<std::string, std::less<>> kept_;  // names of the main graph's inputs and outputs
   std::set<std::string> values_;
 };
 
@@ -348,11 +359,15 @@ Result<Fixed> fix(const model::Model& model, const FixOptions& options) {
   const Report found = check(model, {.open_types = true});
   model::Model mended = model;
   accept::mend(mended, found, fixed.journal);
-  SDX_ASSIGN(Inlined plain, inline_functions(mended, {.most_nodes = options.most_nodes}));
-  fixed.model = std::move(plain.model);
-  if (plain.calls > 0)
-    fixed.journal.push_back(fmt::format("{} calls of functions are inlined", plain.calls));
-  Fixer fixer(fixed.model, fixed.journal);
+  if (options.profile != Profile::onnx) {
+    SDX_ASSIGN(Inlined plain, inline_functions(mended, {.most_nodes = options.most_nodes}));
+    fixed.model = std::move(plain.model);
+    if (plain.calls > 0)
+      fixed.journal.push_back(fmt::format("{} calls of functions are inlined", plain.calls));
+  } else {
+    fixed.model = std::move(mended);
+  }
+  Fixer fixer(fixed.model, fixed.journal, options);
   if (fixed.model.graph) fixer.graph(*fixed.model.graph, true);
   if (fixed.model.training_info.empty()) fixer.names();
   return fixed;

@@ -13,8 +13,8 @@ namespace {
 using namespace test;  // NOLINT: the models are what this file is about
 using model::Model;
 
-Model fixed(const Model& m) {
-  auto result = fix(m);
+Model fixed(const Model& m, const FixOptions& options = {}) {
+  auto result = fix(m, options);
   EXPECT_TRUE(result.ok());
   return std::move(result)->model;
 }
@@ -45,7 +45,9 @@ TEST(Fix, a_function_is_inlined_with_the_callers_attributes) {
   EXPECT_EQ(made.opset_import.size(), 1U);
   ASSERT_EQ(made.graph->node.size(), 4U);
   EXPECT_EQ(made.graph->node[1].find("alpha")->f, 0.5F);
-  EXPECT_EQ(made.graph->node[3].find("alpha")->f, 0.01F);  // nobody gave it: LeakyRelu's default
+  EXPECT_EQ(made.graph->node[3].find("alpha"), nullptr);  // nobody gave it
+  const Model full = fixed(m, {.profile = Profile::sonnx_full});
+  EXPECT_EQ(full.graph->node[3].find("alpha")->f, 0.01F);  // LeakyRelu's default
   EXPECT_EQ(made.graph->node[1].output[0], "y");
   EXPECT_TRUE(check(made).diagnostics.empty());
 }
@@ -85,13 +87,33 @@ TEST(Fix, an_input_reaches_an_output_through_an_operation) {
   Model m = simple();
   m.graph->output.push_back(value("x"));
   EXPECT_EQ(errors(m), 1U);
-  EXPECT_EQ(errors(fixed(m)), 0U);
+  EXPECT_EQ(fixed(m).graph->output[1].name, "x");
+  EXPECT_EQ(errors(fixed(m, {.rename = true})), 0U);
+}
+
+TEST(Fix, inputs_and_outputs_keep_their_names_unless_told) {
+  Model m = simple();
+  m.graph->input[0].name = m.graph->node[0].input[0] = "in/x";
+  EXPECT_EQ(fixed(m).graph->input[0].name, "in/x");
+  EXPECT_EQ(fixed(m).graph->node[0].input[0], "in/x");
+  EXPECT_EQ(fixed(m, {.rename = true}).graph->input[0].name, "in_x");
+}
+
+TEST(Fix, onnx_asks_for_order_and_nothing_more) {
+  Model m = simple();
+  m.graph->node[0].name = "a/b";
+  m.graph->node.push_back(node("Neg", {"y"}, {"unread"}));
+  std::swap(m.graph->node[0], m.graph->node[1]);
+  const Model made = fixed(m, {.profile = Profile::onnx});
+  EXPECT_TRUE(check(made).valid());
+  EXPECT_EQ(made.graph->node.size(), 3U);
+  EXPECT_EQ(made.graph->node[0].name, "a/b");
 }
 
 TEST(Fix, defaults_are_stated) {
   const Model m = one("LeakyRelu", {}, {});
   EXPECT_EQ(errors(m, Profile::sonnx_full), 1U);
-  EXPECT_EQ(errors(fixed(m), Profile::sonnx_full), 0U);
+  EXPECT_EQ(errors(fixed(m, {.profile = Profile::sonnx_full}), Profile::sonnx_full), 0U);
 }
 
 TEST(Fix, a_model_that_needs_nothing_is_left_alone) {

@@ -107,7 +107,7 @@ inline constexpr Rule subgraph_default{
 inline constexpr Rule default_type{
     "SDX-K0215", error, "an initializer has the type and shape that the input of its name declares",
     "IR.md, Graphs"};
-inline constexpr Rule identifier{"SDX-K0216", warning,
+inline constexpr Rule identifier{"SDX-K0216", note,
                                  "names are C identifiers (an error under the SONNX profiles)",
                                  "IR.md, Names Within a Graph"};
 inline constexpr Rule node_name_repeated{

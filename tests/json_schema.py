@@ -1,0 +1,74 @@
+#!/usr/bin/python3
+"""The JSON that commands print is what docs/cli.schema.json says: json_schema.py SARDONYX.
+
+Every definition of the schema is used by a command here, and no object has a field that the schema does not know.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import jsonschema
+
+ROOT = pathlib.Path(__file__).parent.parent
+SARDONYX = os.path.abspath(sys.argv[1])
+SCHEMA = json.loads((ROOT / "docs/cli.schema.json").read_text(encoding="utf-8"))
+DATA, DIGITS = ROOT / "tests/data", ROOT / "examples/digits/digits.onnx"
+STATIC, LOOP, SIZE = DATA / "static.onnx", DATA / "loop.onnx", ("--set", "N=2")
+
+
+def cases(work):
+    """(definition, exit code, arguments)"""
+    wires, packs = f"{work}/wires", f"{work}/packs"
+    yield "info", 0, ("info", DIGITS, "--json")
+    yield "info", 0, ("info", LOOP, "--json")
+    yield "info", 2, ("info", DATA / "badshape.onnx", "--json")
+    yield "check", 0, ("check", DIGITS, "--format", "json")
+    yield "check", 1, ("check", DATA / "badshape.onnx", "--format", "json", "--profile", "sonnx")
+    yield "check", 2, ("check", ROOT / "CMakeLists.txt", "--format", "json")
+    yield "run", 0, ("run", STATIC, "--random", "1", "--json", "--outputs", "h,y", "--dump", wires)
+    yield "bench", 0, ("bench", STATIC, "--runs", "2", "--json")
+    yield "bench", 0, ("bench", DIGITS, "--runs", "2", "--json", "--pack-cache", packs, *SIZE)
+    yield "profile", 0, ("profile", DIGITS, "--runs", "2", "--json", *SIZE)
+    yield "compare", 0, ("compare", STATIC, "--json")
+    yield "compare_with", 0, ("compare", STATIC, STATIC, "--json")
+    yield "compare_with", 1, ("compare", STATIC, "--against", wires, "--random", "2", "--json")
+    yield "diff", 0, ("diff", STATIC, STATIC, "--json")
+    yield "diff", 1, ("diff", STATIC, DIGITS, "--json")
+    yield "inputs", 0, ("inputs", DIGITS, "--json")
+    yield "inputs", 0, ("inputs", DIGITS, "--json", "--random", "1", "--output-dir", f"{work}/inputs", *SIZE)
+    yield "fix", 0, ("fix", DATA / "untidy.onnx", f"{work}/tidy.onnx", "--json")
+    yield "simplify", 0, ("simplify", DIGITS, f"{work}/simple.onnx", "--json", *SIZE)
+    yield "journal", 0, ("show", DIGITS, "--at", "plan", "--journal", "--format", "json", *SIZE)
+    yield "journal", 0, ("show", LOOP, "--at", "plan", "--journal", "--format", "json")
+    yield "ops", 0, ("ops", "--json")
+    yield "version", 0, ("version", "--json")
+
+
+def problems(name, value):
+    schema = {"$ref": f"#/definitions/{name}", "definitions": SCHEMA["definitions"]}
+    for error in jsonschema.Draft7Validator(schema).iter_errors(value):
+        yield f"{name}: {'.'.join(map(str, error.absolute_path)) or 'object'}: {error.message}"
+
+
+def main():
+    jsonschema.Draft7Validator.check_schema(SCHEMA)
+    found, used = [], {"wires"}
+    with tempfile.TemporaryDirectory() as work:
+        for name, code, arguments in cases(work):
+            command = [SARDONYX, *map(str, arguments)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode != code:
+                found.append(f"{' '.join(command)}: exit code {done.returncode}\n{done.stderr[:500]}")
+                continue
+            used.add(name)
+            found += problems(name, json.loads(done.stdout))
+        found += problems("wires", json.loads(pathlib.Path(f"{work}/wires/wires.json").read_text(encoding="utf-8")))
+    found += [f"no command prints {name}" for name in SCHEMA["definitions"] if name not in used]
+    print("\n".join(found[:20]))
+    return 1 if found else 0
+
+
+sys.exit(main())
