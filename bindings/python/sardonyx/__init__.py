@@ -22,6 +22,23 @@ from ._errors import (
 )
 from ._builder import Graph, Wire
 from ._model import Explanation, Fact, Finding, Model, Report, check, explain, infer, load
+from ._checked import UnknownOption
+from ._devices import (
+    OrtAllocatorType,
+    OrtArenaCfg,
+    OrtDevice,
+    OrtDeviceMemoryType,
+    OrtDeviceVendorId,
+    OrtMemoryInfo,
+    OrtMemoryInfoDeviceType,
+    OrtMemType,
+    OrtSparseFormat,
+    SparseTensor,
+    create_and_register_allocator,
+    create_and_register_allocator_v2,
+    has_collective_ops,
+    set_global_thread_pool_sizes,
+)
 from ._session import (
     ExecutionMode,
     ExecutionOrder,
@@ -30,10 +47,10 @@ from ._session import (
     IOBinding,
     ModelMetadata,
     NodeArg,
-    OrtDevice,
     OrtValue,
     RunOptions,
     SessionOptions,
+    copy_tensors,
 )
 from ._stream import Stream
 
@@ -46,6 +63,7 @@ def get_device():
 
 
 def get_available_providers():
+    """The one provider there is."""
     return ["CPUExecutionProvider"]
 
 
@@ -53,10 +71,12 @@ get_all_providers = get_available_providers
 
 
 def get_version_string():
+    """This package's version."""
     return __version__
 
 
 def get_build_info():
+    """Name and version."""
     return f"Sardonyx {__version__}"
 
 
@@ -76,3 +96,21 @@ def disable_telemetry_events():
 
 
 enable_telemetry_events = disable_telemetry_events
+
+
+def print_debug_info():
+    """Prints what this is and where it runs."""
+    import platform
+    import sys
+
+    print(f"sardonyx {__version__}, Python {sys.version.split()[0]}, {platform.platform()}")
+
+
+def preload_dlls(cuda=True, cudnn=True, msvc=True, directory=None):
+    """Has no effect: nothing is loaded from elsewhere."""
+
+
+def __getattr__(name):
+    from ._refused import refuse
+
+    raise refuse(__name__, name)

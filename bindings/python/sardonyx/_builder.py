@@ -46,6 +46,7 @@ class Wire:
 
     @property
     def name(self):
+        """The name of the value."""
         return self._native.name
 
     @property
@@ -127,6 +128,7 @@ class Graph:
         return InferenceSession(self.model().serialized(), sess_options)
 
     def save(self, path):
+        """Writes the model as an .onnx file."""
         self._native.save(os.fspath(path))
 
     def __str__(self):

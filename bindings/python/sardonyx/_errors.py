@@ -18,6 +18,7 @@ class Error(RuntimeError):
 
     @property
     def place(self):
+        """The places in one line, outermost first."""
         return ", ".join(reversed(self.where))
 
     def __str__(self):

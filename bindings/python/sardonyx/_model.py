@@ -35,10 +35,12 @@ class Report(list):
 
     @property
     def valid(self):
+        """Whether no error was found."""
         return not self.errors
 
     @property
     def errors(self):
+        """The findings that are errors."""
         return [finding for finding in self if finding.severity == "error"]
 
     def __bool__(self):
@@ -100,6 +102,7 @@ class Model:
 
     @property
     def meta(self) -> Dict[str, Any]:
+        """What the model says about itself."""
         return self._native.meta()
 
     def text(self, at="model", **options) -> str:
@@ -119,6 +122,7 @@ class Model:
         return self._native.serialized()
 
     def save(self, path):
+        """Writes the model as an .onnx file."""
         with open(path, "wb") as file:
             file.write(self.serialized())
 

@@ -50,6 +50,7 @@ class Stream:
         return self._stream.save()
 
     def restore(self, saved):
+        """Takes up the state that save() gave."""
         self._stream.restore(saved)
 
     @staticmethod
@@ -69,8 +70,10 @@ class Stream:
 
     @property
     def inputs(self):
+        """The names of the inputs."""
         return self._stream.inputs
 
     @property
     def outputs(self):
+        """The names of the outputs."""
         return self._stream.outputs

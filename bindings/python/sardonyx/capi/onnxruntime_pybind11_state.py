@@ -15,3 +15,4 @@ from .._errors import (  # noqa: F401
     RuntimeException,
 )
 from .._session import *  # noqa: F401, F403
+from .._devices import *  # noqa: F401, F403
