@@ -16,6 +16,7 @@
 #include "fix.h"
 #include "program.h"
 #include "progress.h"
+#include "score/score.h"
 #include "streaming.h"
 #include "tools.h"
 #include "words.h"
@@ -92,7 +93,7 @@ int flushed(int code) {
 Sandbox sandbox_for(std::span<char* const> words) {
   std::vector<std::string> read, written;
   static constexpr std::string_view kWriting[] = {"--output-dir", "--report", "--pack-cache",
-                                                  "--dump", "--external"};
+                                                  "--dump", "--external", "--out"};
   const std::string_view command = words.size() > 1 ? words[1] : "";
   for (size_t i = 2; i < words.size(); ++i) {
     const std::string word = words[i];
@@ -170,7 +171,7 @@ int program(int argc, char** argv, std::span<const MakeCommand> more) {
       info_command(app),    check_command(app),   fix_command(app),   show_command(app),
       run_command(app),     test_command(app),    bench_command(app), profile_command(app),
       compare_command(app), convert_command(app), ops_command(app),   completion_command(app),
-      stream_command(app),  manual_command(app)};
+      stream_command(app),  score_command(app),   manual_command(app)};
   for (const MakeCommand make :
        {extract_command, simplify_command, diff_command, inputs_command, version_command})
     commands.push_back(make(app));

@@ -2,7 +2,7 @@
 # Installs the Debian packages that are missing; silent when there are none.
 #   scripts/install_deps.sh            what building the library and the program takes
 #   scripts/install_deps.sh PART...    and also what these parts take: test, package, site, fuzz, checks, proofs,
-#                                      serve, arm64
+#                                      serve, scale, arm64
 set -euo pipefail
 packages=(
   g++ cmake ninja-build ccache make pkg-config git
@@ -24,6 +24,8 @@ for part in "$@"; do
     serve)  # the server, and the clients of its tests
       packages+=(libnghttp2-dev libssl-dev libsimdjson-dev curl openssl nghttp2-client wrk protobuf-compiler python3-grpcio
                  python3-protobuf nodejs npm chromium) ;;
+    scale)  # engines that carry rows and requests to many machines (docs/scaling.md)
+      packages+=(python3-distributed python3-dask python3-pandas haproxy nats-server parallel python3-numpy) ;;
     arm64)  # the cross compiler, libraries of arm64 beside this machine's, and what runs and counts them
       dpkg --print-foreign-architectures | grep -qx arm64 || foreign=arm64
       packages+=(g++-aarch64-linux-gnu qemu-user-static llvm-19)
@@ -33,7 +35,7 @@ for part in "$@"; do
       done ;;
     checks) packages+=(clang clang-tidy libclang-rt-dev) ;;
     *)
-      echo "install_deps.sh: no part \"$part\": test, package, site, fuzz, checks, proofs, serve or arm64" >&2
+      echo "install_deps.sh: no part \"$part\": test, package, site, fuzz, checks, proofs, serve, scale or arm64" >&2
       exit 2 ;;
   esac
 done

@@ -5,7 +5,7 @@ source "$(dirname "$0")/expect.sh"
 
 # Every command explains itself.
 expect 0 "info" "$sardonyx" -h
-for command in info check fix show run test bench profile compare convert ops stream extract simplify diff inputs version; do
+for command in info check fix show run test bench profile compare convert ops stream score extract simplify diff inputs version; do
   expect 0 "Usage" "$sardonyx" "$command" -h
 done
 expect 2 "" "$sardonyx"
