@@ -50,6 +50,7 @@ PYBIND11_MODULE(_sardonyx, m) {
   bind_model(m);
   bind_ops(m);
   bind_session(m);
+  bind_score(m);
   bind_stream(m);
   bind_builder(m);
   m.def("program", &run_program, "Runs the command line; returns its exit code.");
