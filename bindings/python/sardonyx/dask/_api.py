@@ -94,7 +94,7 @@ def score(data, model, outputs=None, batch=64, out=None, same=None, part_rows=65
     The model must be proved to work row by row, or take one row at a time; another one is refused.
     """
     made = _model(model, outputs, same, batch, options)
-    blocks = _blocks(data, made.ports, part_rows, _client(client), out is not None)
+    blocks = _blocks(data, made, part_rows, _client(client), out is not None)
     if out is None:
         return _lazy(made, blocks)
     return _written(made, blocks, os.path.abspath(out), client, progress)
@@ -136,6 +136,9 @@ def _model(source, outputs, same, batch, options):
     wanted = [known[name] for name in (outputs or known)]
     kept = {key: value for key, value in vars(given).items() if not key.startswith("_") and key != "pack_cache"}
     model = _worker.Model(sha256, data, ports, [port[:3] for port in wanted], same, int(batch), kept)
+    values = [(name, array.dtype.str, array.shape, _worker.sha256(array.tobytes())) for name, array in sorted(same.items())]
+    settings = repr((values, [port[0] for port in wanted], int(batch), sorted(kept.items())))
+    model.token = _worker.sha256((sha256 + settings).encode())
     model.types = {port[0]: port[3] for port in wanted}
     model.writable = {port[0]: port[4] for port in wanted}
     return model
@@ -155,10 +158,11 @@ class _Blocks:
         self.failed = list(failed)
 
 
-def _blocks(data, ports, part_rows, client, written):
+def _blocks(data, model, part_rows, client, written):
+    ports = model.ports
     if isinstance(data, (str, os.PathLike)) or (
             isinstance(data, (list, tuple)) and data and all(isinstance(path, (str, os.PathLike)) for path in data)):
-        return _file_blocks(data, ports, part_rows, client, written)
+        return _file_blocks(data, model, part_rows, client, written)
     import dask.array
     import dask.bag
 
@@ -170,9 +174,9 @@ def _blocks(data, ports, part_rows, client, written):
     if isinstance(data, dict):
         return _array_blocks(data, ports)
     if isinstance(data, dask.bag.Bag):
-        return _partition_blocks(data, _worker.of_items, ports)
+        return _partition_blocks(data, _worker.of_items, model)
     if hasattr(data, "npartitions") and hasattr(data, "columns"):
-        return _partition_blocks(data, _worker.of_frame, ports)
+        return _partition_blocks(data, _worker.of_frame, model)
     raise make("SDX-P0124", f"rows are a dask array, dataframe or bag, or files, not a {type(data).__name__}", [], "")
 
 
@@ -199,22 +203,22 @@ def _array_blocks(data, ports):
     return _Blocks([f"{token} block {k}" for k in range(len(first))], 0, arrays, blocks)
 
 
-def _partition_blocks(data, convert, ports):
+def _partition_blocks(data, convert, model):
     keys = list(_flat(data.__dask_keys__()))
-    blocks = [_Block(k, (convert, key, ports)) for k, key in enumerate(keys)]
+    blocks = [_Block(k, (convert, key, _model_key(model))) for k, key in enumerate(keys)]
     return _Blocks([f"{keys[0][0]} partition {k}" for k in range(len(keys))], 0, [data], blocks)
 
 
-def _file_blocks(data, ports, part_rows, client, written):
+def _file_blocks(data, model, part_rows, client, written):
     given = [os.fspath(path) for path in (data if isinstance(data, (list, tuple)) else [data])]
     files = [os.path.abspath(path) for path in _parquet_apart(given)]
     if not written:
-        return _Blocks(files, 0, [], [_Block(k, _file_task(path, ports)) for k, path in enumerate(files)])
+        return _Blocks(files, 0, [], [_Block(k, _file_task(path, model)) for k, path in enumerate(files)])
     # Rows are counted where the files are: on the workers.
     if client is not None:
-        stamps = client.gather(client.map(_stamp, files, ports=ports, pure=False))
+        stamps = client.gather(client.map(_stamp, files, ports=model.ports, pure=False))
     else:
-        stamps = [_stamp(path, ports) for path in files]
+        stamps = [_stamp(path, model.ports) for path in files]
     blocks, failed = [], []
     for k, (path, stamp) in enumerate(zip(files, stamps)):
         if not isinstance(stamp, dict):
@@ -223,7 +227,7 @@ def _file_blocks(data, ports, part_rows, client, written):
         step = part_rows or max(stamp["rows"], 1)
         for first in range(0, max(stamp["rows"], 1), step):
             rows = min(step, stamp["rows"] - first)
-            blocks.append(_Block(k, _file_task(path, ports, first, rows, stamp), rows, first, stamp))
+            blocks.append(_Block(k, _file_task(path, model, first, rows, stamp), rows, first, stamp))
     return _Blocks(files, int(part_rows), [], blocks, failed)
 
 
@@ -238,12 +242,12 @@ def _parquet_apart(given):
             yield from _sardonyx.files_of([path])
 
 
-def _parquet(path, ports):
+def _parquet(path, model):
     try:
         import pyarrow.parquet
     except ImportError:
         raise make("SDX-P0128", f"{path}: Parquet files need pyarrow, which is not installed", [], "") from None
-    return _worker.of_frame(pyarrow.parquet.read_table(path).to_pandas(), ports)
+    return _worker.of_frame(pyarrow.parquet.read_table(path).to_pandas(), model)
 
 
 def _stamp(path, ports):
@@ -260,15 +264,20 @@ def _stamp(path, ports):
         return make("SDX-P0129", f"{path}: {error}", [], "")
 
 
-def _rows_of_parquet(path, ports, first, rows):
-    block = _parquet(path, ports)
+def _rows_of_parquet(path, model, first, rows):
+    block = _parquet(path, model)
     return {name: array[first:None if rows is None else first + rows] for name, array in block.items()}
 
 
-def _file_task(path, ports, first=0, rows=None, stamp=None):
+def _file_task(path, model, first=0, rows=None, stamp=None):
     if path.endswith(".parquet"):
-        return (_rows_of_parquet, path, ports, first, rows)
-    return (_worker.of_file, path, ports, first, rows, stamp)
+        return (_rows_of_parquet, path, _model_key(model), first, rows)
+    return (_worker.of_file, path, _model_key(model), first, rows, stamp)
+
+
+def _model_key(model):
+    """The task that holds the model; what a task needs of it, it asks there."""
+    return f"sardonyx-model-{model.token}"
 
 
 # Graphs.
@@ -288,7 +297,7 @@ def _run_and_write(model, block, place, folder, wanted):
 
 
 def _carried(model):
-    return f"sardonyx-model-{model.sha256}", {f"sardonyx-model-{model.sha256}": (_worker.carry, model)}
+    return _model_key(model), {_model_key(model): (_worker.carry, model)}
 
 
 def _lazy(model, blocks):

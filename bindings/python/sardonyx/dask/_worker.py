@@ -111,9 +111,9 @@ def named(names, arrays):
     return dict(zip(names, arrays))
 
 
-def of_frame(frame, ports):
+def of_frame(frame, model):
     """A block from a pandas frame: with one input all columns in order, with several those called NAME, or NAME.0, NAME.1 ..."""
-    inputs = ports["inputs"]
+    inputs = model.ports["inputs"]
     block = {}
     for name, dtype, row in inputs:
         columns = [column for column in frame.columns
@@ -124,9 +124,9 @@ def of_frame(frame, ports):
     return block
 
 
-def of_items(items, ports):
+def of_items(items, model):
     """A block from the items of a bag: a row each, as an array, or as a dictionary of arrays by input."""
-    items, inputs = list(items), ports["inputs"]
+    items, inputs = list(items), model.ports["inputs"]
     block = {}
     for name, dtype, row in inputs:
         rows = [item[name] if isinstance(item, dict) else item for item in items]
@@ -152,14 +152,14 @@ def file_stamp(path, ports):
         return error
 
 
-def of_file(path, ports, first=0, rows=None, stamp=None):
+def of_file(path, model, first=0, rows=None, stamp=None):
     """A block from a file as `sardonyx score` reads it. The last file read is kept: its parts come one after the other."""
     found = getattr(_last_file, "found", None)
     state = os.stat(path)
     key = (path, state.st_size, state.st_mtime_ns)
     if found is None or _last_file.key != key:
         _last_file.found = None
-        found = _sardonyx.read_rows(path, ports["inputs"])
+        found = _sardonyx.read_rows(path, model.ports["inputs"])
         _last_file.key, _last_file.found = key, found
     if stamp is not None and any(found[name] != stamp[name] for name in stamp):
         raise make("SDX-P0106", f"{path} changed while it was scored", [], "")
