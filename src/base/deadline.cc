@@ -3,6 +3,7 @@
 namespace sdx {
 namespace {
 thread_local const Deadline* held = nullptr;
+thread_local Deadline::Steps* counted = nullptr;
 }  // namespace
 
 Deadline::Deadline(Clock::time_point at, const std::atomic<bool>* stop)
@@ -17,6 +18,22 @@ Deadline::Deadline(const Deadline* other) : outer_(other), before_(held) {
 Deadline::~Deadline() { held = before_; }
 
 const Deadline* Deadline::current() { return held; }
+
+Deadline::Steps::Steps(uint64_t steps) : left_(steps / kSteps), outermost_(counted == nullptr) {
+  if (outermost_) counted = this;
+}
+
+Deadline::Steps::~Steps() {
+  if (outermost_) counted = nullptr;
+}
+
+bool Deadline::Steps::spent() { return counted != nullptr && counted->left_ == 0; }
+
+void Deadline::count(uint64_t thousands) {
+  if (counted == nullptr) return;
+  counted->left_ -= counted->left_ < thousands ? counted->left_ : thousands;
+  if (counted->left_ == 0) throw TimeIsUp{};
+}
 
 bool Deadline::reached() const {
   for (const Deadline* one = this; one != nullptr; one = one->outer_) {

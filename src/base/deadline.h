@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 
 namespace sdx {
 
@@ -30,14 +32,37 @@ class Deadline {
   static void poll() {
     if (const Deadline* held = current(); held != nullptr && held->reached()) throw TimeIsUp{};
   }
-  // The same for steps of a few nanoseconds: looks at the clock once in some thousand calls.
-  static void step() {
-    constexpr unsigned kSteps = 4096;
-    static thread_local unsigned steps = 0;
-    if (++steps % kSteps == 0) poll();
+  // The same for steps of a few nanoseconds, or so many of them: looks at the clock, and counts,
+  // once in some thousand.
+  static void step(size_t amount = 1) {
+    static thread_local size_t steps = 0;
+    steps += amount;
+    if (steps < kSteps) return;
+    count(steps / kSteps);
+    steps = 0;
+    poll();
   }
 
+  // Until the end of the block, or that of another around it, this thread may go so many steps.
+  class Steps {
+   public:
+    explicit Steps(uint64_t steps);
+    ~Steps();
+    Steps(const Steps&) = delete;
+    Steps& operator=(const Steps&) = delete;
+    // Whether TimeIsUp was thrown because there were more.
+    static bool spent();
+
+   private:
+    uint64_t left_;
+    const bool outermost_;
+    friend class Deadline;
+  };
+
  private:
+  static constexpr size_t kSteps = 4096;
+  static void count(uint64_t thousands);
+
   Clock::time_point at_ = Clock::time_point::max();
   const std::atomic<bool>* stop_ = nullptr;
   const Deadline* outer_ = nullptr;

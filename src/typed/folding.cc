@@ -183,7 +183,10 @@ FoldingAccount::FoldingAccount(const Graph& graph) {
   }
 }
 
-FoldingAttempt::FoldingAttempt() : left_(kMostFoldingWork), outer_(current) { current = this; }
+FoldingAttempt::FoldingAttempt()
+    : steps_(kMostFoldingWork), left_(kMostFoldingWork), outer_(current) {
+  current = this;
+}
 
 FoldingAttempt::~FoldingAttempt() { current = outer_; }
 

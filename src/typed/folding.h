@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/budget.h"
+#include "base/deadline.h"
 #include "typed/graph.h"
 
 namespace sdx::typed {
@@ -51,6 +52,7 @@ class FoldingAttempt {
   static Status spend(uint64_t units);
 
  private:
+  const Deadline::Steps steps_;  // what references count as they go: work that data asks for
   uint64_t left_;
   FoldingAttempt* outer_;
 };

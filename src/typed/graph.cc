@@ -65,6 +65,15 @@ bool is_left_to_run(const Error& error) {
          error.code == kTooManyBytes;
 }
 
+Result<std::vector<Value>> evaluated(const sdx::Node& use, std::span<const Value> values) {
+  try {
+    return eval(use, values, {.most_bytes = kMostMoved});
+  } catch (const TimeIsUp&) {
+    if (!Deadline::Steps::spent()) throw;
+    return fail(kTooMuchWork, "more steps than are taken before the model runs");
+  }
+}
+
 std::vector<Outlet> outlets_of(uint32_t id, size_t slots) {
   std::vector<Outlet> outlets(slots);
   for (uint32_t slot = 0; slot < slots; ++slot) outlets[slot] = {id, slot};
@@ -196,7 +205,7 @@ Result<Made> make(const Graph& graph, uint32_t id, sdx::Node use, std::vector<Ou
     std::vector<Value> values;
     for (const Fact& fact : in) values.push_back(fact.value ? Value(*fact.value) : Value());
     const FoldingAttempt attempt;
-    Result<std::vector<Value>> folded = eval(use, values, {.most_bytes = kMostMoved});
+    Result<std::vector<Value>> folded = evaluated(use, values);
     // What turns out to be long or large is left to the run, which has limits of its own.
     if (!folded && !is_left_to_run(folded.error())) return here(std::move(folded).error());
     if (folded) made.folded = *std::move(folded);
@@ -291,9 +300,11 @@ Result<std::vector<Outlet>> Graph::take(const Graph& from, uint32_t id,
 }
 
 void Graph::learn(Outlet outlet, const Fact& learnt) {
+  const Fact& known = nodes_[outlet.node]->outputs[outlet.slot];
+  if (!known.is_tensor() || (known.type != DType::undefined && (known.shape || !learnt.shape)))
+    return;
   Node node = *nodes_[outlet.node];
   Fact& fact = node.outputs[outlet.slot];
-  if (!fact.is_tensor()) return;
   if (fact.type == DType::undefined) fact.type = learnt.type;
   if (!fact.shape && learnt.shape) {
     fact.shape.emplace();

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/deadline.h"
 #include "kernel/gemm/reference.h"
 #include "kernel/math/math.h"
 #include "op/streaming.h"
@@ -166,6 +167,7 @@ Status attend(const Attention& a, const AttentionSizes& s, Args& args) {
           if (args.wants(3) && a.mode == mode) put(args.out(3), scores_at + j, row[j]);
         };
         for (size_t j = 0; j < s.total; ++j) {
+          Deadline::step(s.q.size);
           for (size_t d = 0; d < s.q.size; ++d) scaled[d] = step(k[(kv + j) * s.k.size + d] * root);
           row[j] = step(reference::dot<C>(s.q.size, q.data(), 1, scaled.data(), 1));
           expose(0, j);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/aligned.h"
+#include "base/deadline.h"
 #include "base/slab.h"
 #include "kernel/conv/transposed/conv_transposed.h"
 #include "kernel/gemm/gemm.h"
@@ -143,6 +144,7 @@ void convolve(const ConvTranspose& a, Args& args) {
         C acc = 0;
         for (size_t block = 0; block < in_group; block += kConvChannels) {
           for (size_t tap = 0; tap < axes.taps; ++tap) {
+            Deadline::step();
             const int64_t index = met_by(axes, p, tap);
             for (size_t c = block; index >= 0 && c < std::min(in_group, block + kConvChannels);
                  ++c) {

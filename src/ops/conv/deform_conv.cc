@@ -1,6 +1,7 @@
 // DeformConv.
 #include <cmath>
 
+#include "base/deadline.h"
 #include "ops/conv/conv.h"
 
 namespace sdx::ops {
@@ -132,6 +133,7 @@ void convolve(const DeformConv& a, Args& args) {
         C acc = 0;
         for (size_t block = 0; block < in_group; block += kConvChannels) {
           for (size_t tap = 0; tap < axes.taps; ++tap) {
+            Deadline::step();
             for (size_t c = block; c < std::min(in_group, block + kConvChannels); ++c) {
               const T weight = w.data<T>()[(o * in_group + c) * axes.taps + tap];
               acc = std::fma(load(weight), value(o / out_group * in_group + c, tap), acc);

@@ -1,6 +1,7 @@
 // NonMaxSuppression.
 #include <algorithm>
 
+#include "base/deadline.h"
 #include "ops/common.h"
 
 namespace sdx::ops {
@@ -91,6 +92,7 @@ Status reference(const NonMaxSuppression& a, Args& args) {
         if (int64_t(kept.size()) >= most) break;
         const Box box = box_at(a, corner + i * 4);
         const bool covered = std::any_of(kept.begin(), kept.end(), [&](size_t j) {
+          Deadline::step();
           return overlap(box, box_at(a, corner + j * 4), iou);
         });
         if (covered) continue;

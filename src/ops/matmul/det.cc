@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/deadline.h"
 #include "ops/common.h"
 
 namespace sdx::ops {
@@ -44,6 +45,7 @@ C determinant(std::vector<C>& m, size_t n) {
     }
     det = det * m[k * n + k];
     for (size_t i = k + 1; i < n; ++i) {
+      Deadline::step(n);
       const C factor = m[i * n + k] / m[k * n + k];
       for (size_t j = k + 1; j < n; ++j) m[i * n + j] = m[i * n + j] - factor * m[k * n + j];
     }

@@ -1,6 +1,7 @@
 // Gemm.
 #include "ops/matmul/gemm.h"
 
+#include "base/deadline.h"
 #include "base/slab.h"
 #include "kernel/epilogue/program.h"
 #include "kernel/gemm/gemm.h"
@@ -101,6 +102,7 @@ void multiply(const Gemm& g, Args& args) {
   };
   for (size_t i = 0; i < s.m; ++i) {
     for (size_t j = 0; j < s.n; ++j) {
+      Deadline::step(s.k);
       const T *row = a.data<T>() + i * s.a_row, *col = b.data<T>() + j * s.b_col;
       C x = 0;
       if constexpr (std::is_integral_v<T>) {

@@ -1,6 +1,7 @@
 // MatMul.
 #include <cmath>
 
+#include "base/deadline.h"
 #include "base/slab.h"
 #include "kernel/epilogue/program.h"
 #include "kernel/gemm/gemm.h"
@@ -59,7 +60,10 @@ void multiply(const View& a, const View& b, const View& y) {
     const T *pa = a.data<T>() + at_a, *pb = b.data<T>() + at_b;
     T* to = y.data<T>() + batch * s.m * s.n;
     for (size_t i = 0; i < s.m; ++i) {
-      for (size_t j = 0; j < s.n; ++j) *to++ = dot<T>(s.k, pa + i * s.k, 1, pb + j, s.n);
+      for (size_t j = 0; j < s.n; ++j) {
+        Deadline::step(s.k);
+        *to++ = dot<T>(s.k, pa + i * s.k, 1, pb + j, s.n);
+      }
     }
   }
 }

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/deadline.h"
 #include "ops/common.h"
 #include "ops/noise.h"
 
@@ -41,6 +42,7 @@ void invert(std::vector<C>& a, size_t n) {
     for (size_t j = 0; j < width; ++j) a[p * width + j] = a[p * width + j] / pivot;
     for (size_t i = 0; i < n; ++i) {
       if (i == p) continue;
+      Deadline::step(width);
       const C factor = a[i * width + p];
       for (size_t j = 0; j < width; ++j) {
         a[i * width + j] = a[i * width + j] - factor * a[p * width + j];

@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "base/deadline.h"
 #include "ops/noise.h"
 #include "ops/pool/pool.h"
 #include "ops/widened.h"
@@ -50,7 +49,6 @@ void pool(const MaxPool& a, Args& args) {
       int64_t at = -1;
       each_tap(w, position_of(o, w.spatial, [&](size_t i) { return w.axis[i].out; }),
                [&](size_t, int64_t index) {
-                 Deadline::step();  // a window may be as large as a number
                  if (index < 0 || (at >= 0 && !above(from[index], best))) return;
                  best = from[index];
                  at = index;

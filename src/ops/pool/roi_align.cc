@@ -1,6 +1,7 @@
 // RoiAlign.
 #include <cmath>
 
+#include "base/deadline.h"
 #include "ops/pool/pool.h"
 #include "ops/pool/roi.h"
 
@@ -112,6 +113,7 @@ Status align(const RoiAlign& a, Args& args) {
           for (int64_t iy = 0; iy < down.samples; ++iy) {
             const Between<C> y(down.at(ph, iy), height);
             for (int64_t ix = 0; ix < across.samples; ++ix) {
+              Deadline::step();  // the regions may tell how many samples there are
               const Between<C> z(across.at(pw, ix), width);
               C term[4] = {0, 0, 0, 0};
               if (y.inside && z.inside) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/deadline.h"
 #include "op/streaming.h"
 #include "ops/common.h"
 
@@ -80,6 +81,7 @@ Position position_of(size_t flat, size_t spatial, Size size) {
 template <class Visit>
 void each_tap(const WindowAxes& w, const Position& o, Visit visit) {
   for (size_t tap = 0; tap < w.taps; ++tap) {
+    Deadline::step();  // a window may be as large as a number
     const Position k = position_of(tap, w.spatial, [&](size_t i) { return w.axis[i].kernel; });
     int64_t index = 0;
     for (size_t i = 0; i < w.spatial && index >= 0; ++i) {

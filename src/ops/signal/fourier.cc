@@ -1,5 +1,6 @@
 #include "ops/signal/fourier.h"
 
+#include "base/deadline.h"
 #include "kernel/math/math.h"
 
 namespace sdx::ops {
@@ -98,6 +99,7 @@ void Fourier<R>::meet(size_t p) {
   }
   for (size_t k = 1; k <= pairs; ++k) {
     Complex<R> a = first, b;
+    Deadline::step(pairs);
     for (size_t j = 1; j <= pairs; ++j) {
       const Complex<R> w = turns_[j * k % p * (n_ / p)];
       a = a + Complex<R>{w.re * sums_[j].re, w.re * sums_[j].im};
