@@ -76,7 +76,7 @@ Wire Composer::add(const Op& op, Wires inputs, AttrMap attrs) {
 }
 
 Wires Composer::add(const Op& op, Wires inputs, AttrMap attrs, size_t outputs) {
-  if (error_) return Wires(outputs);
+  if (failed()) return Wires(outputs);
   while (!inputs.empty() && !inputs.back().present()) inputs.pop_back();
   Node use;
   use.op = &op;
@@ -101,6 +101,10 @@ Wires Composer::add(const Op& op, Wires inputs, AttrMap attrs, size_t outputs) {
   Result<Facts> out = op.infer(resolved->get(), in);
   if (!out) return refused(std::move(out).error());
   if (is_composed(op)) {
+    if (static_cast<const Composition*>(resolved->get())->open) {
+      (void)later();
+      return Wires(outputs);
+    }
     return splice(*static_cast<const Composition*>(resolved->get()), inputs, outputs);
   }
   Composition::Step step;
@@ -158,11 +162,13 @@ Wire Composer::cast(Wire x, DType type) {
 
 int64_t Composer::size(Wire x, size_t axis, std::string_view what) {
   const Fact& f = fact(x);
-  if (!require(f.has_rank() && axis < f.rank() && f.dim(axis).is_const(), "SDX-T1050",
-               "dimension {} of {} must be known; it is {}", axis, what, f.text())) {
+  if (!require(!f.has_rank() || axis < f.rank(), "SDX-T1050", "{} has no dimension {}; it is {}",
+               what, axis, f.text())) {
     return 1;
   }
-  return f.dim(axis).value();
+  if (f.has_rank() && f.dim(axis).is_const()) return f.dim(axis).value();
+  (void)later();
+  return 1;
 }
 
 Result<Composition> Composer::finish(Result<Wires> wires) && {

@@ -71,23 +71,24 @@ class Composer {
   template <class... Args>
   bool require(bool holds, std::string_view code, fmt::format_string<Args...> text,
                Args&&... args) {
-    if (!holds && !error_) error_ = fail(code, text, std::forward<Args>(args)...);
-    return !error_;
+    if (!holds && !failed()) error_ = fail(code, text, std::forward<Args>(args)...);
+    return !failed();
   }
-  bool failed() const { return error_.has_value(); }
+  // Whether nothing more is written: a node refused its inputs, or the rest is for later.
+  bool failed() const { return error_ || later_; }
 
   // Nodes that many compositions need.
   Wire reshape(Wire x, std::vector<int64_t> shape);  // 0 keeps a size, -1 is what is left
   Wire transpose(Wire x, std::vector<int64_t> perm);
   Wire slice(Wire x, int64_t axis, int64_t begin, int64_t end);
   Wire cast(Wire x, DType type);  // x itself if it has this type
-  // Dimension `axis` if it is an integer; otherwise the composition ends with an error.
+  // Dimension `axis`. Until it is an integer the composition is for later.
   int64_t size(Wire x, size_t axis, std::string_view what);
 
-  // For a composition whose nodes depend on a value that is not known yet: they are written when it
-  // is, right before the run.
+  // For a composition whose nodes depend on a size or value that is not known yet: they are written
+  // when it is, right before the run.
   Result<Wires> later() {
-    later_ = true;
+    later_ = !error_;
     return Wires{};
   }
   bool is_for_later() const { return later_; }

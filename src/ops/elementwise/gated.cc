@@ -25,9 +25,7 @@ struct PRelu {
   static Status read(const Node& node, const Facts& in, Binary& a) {
     if (node.opset >= 7) return ok();
     // One slope per channel, axis 1, or one for all.
-    if (!in[0].has_rank() || !in[1].has_rank()) {
-      return fail("SDX-T0111", "the ranks of both inputs must be known before opset 7");
-    }
+    if (!in[0].has_rank() || !in[1].has_rank()) return ok();  // read again when they are known
     const bool per_channel = in[1].rank() == 1 && !in[1].dim(0).is_const(1) && in[0].rank() >= 2;
     if (per_channel) a.trail = in[0].rank() - 2;
     return ok();

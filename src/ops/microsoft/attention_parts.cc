@@ -47,12 +47,26 @@ Wire padding_mask(Composer& c, Wire mask, Wire batch_of, Wire keys, DType type) 
     const Wire places = c.cast(
         c.add(range, {c.number(DType::i64, 0), c.reshape(keys, {}), c.number(DType::i64, 1)}),
         DType::i32);
-    const Wire rows = c.reshape(mask, {starts ? 2 : 1, -1, 1, 1, 1});
-    const auto part = [&](int64_t i) {
+    const auto part = [&](Wire rows, int64_t i) {
       return c.add(squeeze, {c.slice(rows, 0, i, i + 1), c.ints({0})});
     };
-    allowed = c.add(less, {places, part(0)});
-    if (starts) allowed = c.add(and_, {allowed, c.add(greater_or_equal, {places, part(1)})});
+    Wire from, to;
+    if (starts || count == batch) {
+      const Wire rows = c.reshape(mask, {starts ? 2 : 1, -1, 1, 1, 1});
+      to = part(rows, 0);
+      if (starts) from = part(rows, 1);
+    } else {
+      // Only running tells which: [k, batch, 1, 1, 1], and the starts count k - 1 times.
+      const Wire rows = c.add(
+          reshape, {mask, c.add(concat, {c.ints({-1}), size_of(c, batch_of, 0), c.ints({1, 1, 1})},
+                                {{"axis", int64_t{0}}})});
+      const Wire twice = c.add(expand, {rows, c.ints({2, 1, 1, 1, 1})});
+      const Wire more = c.add(sub, {size_of(c, rows, 0), c.number(DType::i64, 1)});
+      to = part(twice, 0);
+      from = c.add(mul, {part(twice, 1), c.cast(more, DType::i32)});
+    }
+    allowed = c.add(less, {places, to});
+    if (from.present()) allowed = c.add(and_, {allowed, c.add(greater_or_equal, {places, from})});
   } else {
     c.require(false, "SDX-T1080", "a mask of {}: expected 1, 2 or 3 dimensions", fact.text());
     return mask;

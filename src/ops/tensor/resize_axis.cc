@@ -59,7 +59,21 @@ double cubic(double x, double a) {
   return 0;
 }
 
+// The filter reaches this many pixels to each side; antialiasing stretches it when the axis
+// shrinks.
+double reach_of(const Resampling& how, double stretch) {
+  if (how.mode == Resampling::Mode::nearest) return 0;
+  return -std::floor((how.mode == Resampling::Mode::cubic ? -2 : -1) / stretch);
+}
+double stretch_of(const Resampling& how, const AxisSize& size) {
+  return how.antialias ? std::min(size.scale, 1.0) : 1.0;
+}
+
 }  // namespace
+
+double count_taps(const Resampling& how, const AxisSize& size) {
+  return std::max(1.0, 2 * reach_of(how, stretch_of(how, size))) * double(size.out);
+}
 
 bool AxisTaps::identity() const {
   if (taps != 1 || !outside.empty()) return false;
@@ -79,11 +93,9 @@ AxisTaps axis_taps(const Resampling& how, const AxisSize& size) {
     result.weight.assign(size_t(size.out), 1);
     return result;
   }
-  // The filter reaches `reach` pixels to each side; antialiasing stretches it when the axis
-  // shrinks.
-  const double stretch = how.antialias ? std::min(size.scale, 1.0) : 1.0;
+  const double stretch = stretch_of(how, size);
   const bool is_cubic = how.mode == Resampling::Mode::cubic;
-  const auto reach = by_index ? int64_t{0} : int64_t(-std::floor((is_cubic ? -2 : -1) / stretch));
+  const auto reach = int64_t(reach_of(how, stretch));
   result.taps = by_index ? 1 : size_t(2 * reach);
   const auto clamp = [&](double i) { return int32_t(std::clamp(i, 0.0, double(size.in - 1))); };
   std::vector<double> weights(result.taps);

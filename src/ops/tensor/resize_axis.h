@@ -50,6 +50,8 @@ struct AxisTaps {
   bool identity() const;
 };
 
+// How many taps all positions have together, before they are made.
+double count_taps(const Resampling& how, const AxisSize& size);
 // Coordinates and weights are computed in double, by the formulas of ONNX's text.
 AxisTaps axis_taps(const Resampling& how, const AxisSize& size);
 

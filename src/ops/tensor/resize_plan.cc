@@ -89,6 +89,13 @@ Result<ResizePlan> resize_plan(const Resize& a, std::span<const int64_t> x,
         return fail("SDX-T0241", "roi has {} elements for {} axes", w.roi.size(), axes.size());
       }
     }
+    // A scale may be as small, and an axis as long, as a number.
+    constexpr double kMostTaps = 1 << 24;
+    if (const double taps = count_taps(a.how, size); !(taps <= kMostTaps)) {
+      return fail("SDX-R0106",
+                  "from {} to {} elements takes a table of {:.0f} weights, at most {:.0f}", size.in,
+                  size.out, taps, kMostTaps);
+    }
     plan[axis] = axis_taps(a.how, size);
   }
   return plan;
