@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "base/stack.h"
@@ -24,7 +25,9 @@ Error calls_itself(const std::string& chain) {
 }
 
 Error too_many_nodes(size_t most) {
-  return fail("SDX-G0010", "more than {} nodes after inlining functions", most);
+  Error error = fail("SDX-G0010", "more than {} nodes after inlining functions", most);
+  error.help = "--limit inlined-nodes=N sets another limit";
+  return error;
 }
 
 Error too_deep() {
@@ -37,43 +40,90 @@ namespace {
 // A model whose functions are called a few hundred times each is usual; one that grows from a few
 // kilobytes to millions of nodes is an attack.
 constexpr size_t kFewNodes = size_t{1} << 16, kMostGrowth = 64;
+// What nodes hold beside what any node does is made again for each call.
+constexpr size_t kFewBytes = size_t{64} << 20, kMostByteGrowth = 8;
 
-// Counts the nodes of functions, each once, however they call each other.
+// Nodes and the bytes of what they hold; as large as a number can be where that is not enough.
+struct Amount {
+  static size_t plus(size_t a, size_t b) { return b > SIZE_MAX - a ? SIZE_MAX : a + b; }
+  void operator+=(const Amount& more) {
+    nodes = plus(nodes, more.nodes);
+    bytes = plus(bytes, more.bytes);
+  }
+  size_t nodes = 0, bytes = 0;
+};
+
+size_t bytes_of(const std::vector<std::string>& strings) {
+  size_t bytes = 0;
+  for (const std::string& text : strings) bytes += sizeof text + text.size();
+  return bytes;
+}
+
+size_t bytes_of(const model::TensorData& tensor) {
+  size_t bytes = sizeof tensor + tensor.name.size() + bytes_of(tensor.string_data);
+  for (const model::Payload* list : {&tensor.float_data, &tensor.int32_data, &tensor.int64_data,
+                                     &tensor.double_data, &tensor.uint64_data}) {
+    bytes += list->size();
+  }
+  return bytes;
+}
+
+// What the node itself holds; the nodes of its subgraphs count for themselves.
+Amount amount_of(const model::Node& node) {
+  constexpr size_t kOfAnyNode = 1024;
+  size_t bytes = node.name.size() + node.doc_string.size() + node.op_type.size() +
+                 bytes_of(node.input) + bytes_of(node.output);
+  for (const model::Attribute& attribute : node.attribute) {
+    bytes += sizeof attribute + attribute.name.size() + attribute.doc_string.size() +
+             attribute.s.size() + bytes_of(attribute.strings) +
+             attribute.floats.size() * sizeof(float) + attribute.ints.size() * sizeof(int64_t);
+    if (attribute.t) bytes += bytes_of(*attribute.t);
+    for (const model::TensorData& tensor : attribute.tensors) bytes += bytes_of(tensor);
+  }
+  model::each_subgraph(node, [&](const model::Graph& graph) {
+    for (const model::TensorData& init : graph.initializer) bytes += bytes_of(init);
+    for (const auto* list : {&graph.input, &graph.output, &graph.value_info}) {
+      for (const model::ValueInfo& info : *list) bytes += sizeof info + info.name.size();
+    }
+  });
+  return {1, bytes > kOfAnyNode ? bytes - kOfAnyNode : 0};
+}
+
+// Adds up the nodes of functions, each once, however they call each other.
 class Count {
  public:
   explicit Count(const model::Model& model) : functions_(model) {}
 
-  // With all that is called; SIZE_MAX if that is more than a number holds. Without recursion: a
-  // chain of calls may be as long as the file.
-  Result<size_t> of(const std::vector<model::Node>& nodes) {
+  // With all that is called. Without recursion: a chain of calls may be as long as the file.
+  Result<Amount> of(const std::vector<model::Node>& nodes) {
     std::vector<Frame> frames;
     frames.push_back(frame(nullptr, nodes));
     while (true) {
       Frame& top = frames.back();
       if (top.next < top.calls.size()) {
         const model::Function* called = top.calls[top.next];
-        const auto [at, fresh] = counts_.emplace(called, kOpen);
+        const auto [at, fresh] = counts_.emplace(called, std::nullopt);
         if (fresh) {
           frames.push_back(frame(called, called->node));
           continue;
         }
-        if (at->second == kOpen) return circle(frames, called);
-        top.count = at->second > SIZE_MAX - top.count ? SIZE_MAX : top.count + at->second;
+        if (!at->second) return circle(frames, called);
+        top.count += *at->second;
         ++top.next;
         continue;
       }
       if (frames.size() == 1) return top.count;
-      counts_[top.function] = std::min(top.count, kOpen - 1);
+      counts_[top.function] = top.count;
       frames.pop_back();
     }
   }
 
  private:
-  static constexpr size_t kOpen = SIZE_MAX;
   struct Frame {
     const model::Function* function;
     std::vector<const model::Function*> calls;
-    size_t next = 0, count = 0;
+    size_t next = 0;
+    Amount count = {};
   };
 
   Frame frame(const model::Function* function, const std::vector<model::Node>& nodes) {
@@ -82,7 +132,7 @@ class Count {
       if (const model::Function* called = functions_.find(node)) {
         made.calls.push_back(called);
       } else {
-        ++made.count;
+        made.count += amount_of(node);
       }
     });
     return made;
@@ -98,18 +148,18 @@ class Count {
   }
 
   model::Functions functions_;
-  std::map<const model::Function*, size_t> counts_;
+  std::map<const model::Function*, std::optional<Amount>> counts_;  // none yet: being counted
 };
 
 }  // namespace
 
 Result<size_t> inlined_nodes(const model::Model& model, size_t most) {
-  size_t written = 0, all = 0;
-  model::each_node(model, [&](const model::Node&) { ++written; });
+  Amount written, all;
+  model::each_node(model, [&](const model::Node& node) { written += amount_of(node); });
   Count count(model);
   const auto add = [&](const std::vector<model::Node>& nodes) -> Status {
-    SDX_ASSIGN(const size_t more, count.of(nodes));
-    all = more > SIZE_MAX - all ? SIZE_MAX : all + more;
+    SDX_ASSIGN(const Amount more, count.of(nodes));
+    all += more;
     return ok();
   };
   if (model.graph) SDX_TRY(add(model.graph->node));
@@ -117,9 +167,16 @@ Result<size_t> inlined_nodes(const model::Model& model, size_t most) {
     if (info.initialization) SDX_TRY(add(info.initialization->node));
     if (info.algorithm) SDX_TRY(add(info.algorithm->node));
   }
-  most = std::min(most, std::max(kFewNodes, kMostGrowth * written));
-  if (all > most) return too_many_nodes(most);
-  return all;
+  // Who gives a limit means it.
+  if (most == InlineOptions{}.most_nodes)
+    most = std::min(most, std::max(kFewNodes, kMostGrowth * written.nodes));
+  if (all.nodes > most) return too_many_nodes(most);
+  const size_t most_bytes = std::max(kFewBytes, kMostByteGrowth * written.bytes);
+  if (all.bytes > most_bytes) {
+    return fail("SDX-G0018", "the nodes of inlined functions hold {} bytes, the limit is {}",
+                all.bytes, most_bytes);
+  }
+  return all.nodes;
 }
 
 namespace {
@@ -283,8 +340,8 @@ class Inliner {
       const auto [at, first] = names.emplace(f.output[i], node.output[i]);
       if (!first) copies.emplace_back(at->second, node.output[i]);
     }
-    const std::string stem =
-        short_stem(node.name.empty() || !plain(node.name) ? f.name : node.name);
+    std::string stem = short_stem(node.name);
+    if (stem.empty() || !plain(stem)) stem = short_stem(f.name);
     std::vector<Node> body = f.node;
     rename(body, names, stem);
     Calls inner = calls;

@@ -10,7 +10,8 @@ bool can_be_typed(const Report& report) {
   return std::all_of(report.diagnostics.begin(), report.diagnostics.end(), [](const Diagnostic& d) {
     if (d.code == rule::operator_foreign.code) return false;
     return d.severity != Severity::error || d.code.starts_with("SONNX-") ||
-           d.code == rule::identifier.code || d.code == rule::node_name_repeated.code;
+           d.code == rule::identifier.code || d.code == rule::node_name_repeated.code ||
+           d.code == rule::shape_missing.code;
   });
 }
 

@@ -8,7 +8,6 @@
 
 namespace sdx::infer {
 
-using model::find_function;
 using model::Opsets;
 using model::opsets_of;
 

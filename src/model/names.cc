@@ -4,8 +4,6 @@
 
 #include <unordered_set>
 
-#include "model/library.h"
-
 namespace sdx::model {
 
 Opsets opsets_of(const std::vector<OpsetId>& imports) {
@@ -15,16 +13,6 @@ Opsets opsets_of(const std::vector<OpsetId>& imports) {
     if (canonical(import.domain).empty()) opsets["ai.onnx"] = import.version;
   }
   return opsets;
-}
-
-const Function* find_function(const Model& model, const Node& node) {
-  for (const Function& function : model.functions) {
-    if (function.name == node.op_type && function.domain == node.domain &&
-        function.overload == node.overload) {
-      return &function;
-    }
-  }
-  return find_added_function(node);
 }
 
 std::string name_of(const Function& function) {

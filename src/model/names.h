@@ -23,8 +23,6 @@ inline std::string_view shown(std::string_view domain) {
 using Opsets = std::map<std::string, int64_t, std::less<>>;
 Opsets opsets_of(const std::vector<OpsetId>& imports);
 
-// The function that the node calls, the model's or an added one; null if it names an operator.
-const Function* find_function(const Model& model, const Node& node);
 // "domain.name:overload", as far as it has them.
 std::string name_of(const Function& function);
 

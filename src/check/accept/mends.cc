@@ -8,6 +8,7 @@
 
 #include "check/checker.h"
 #include "check/features.h"
+#include "model/functions.h"
 #include "model/names.h"
 #include "ops/list.h"
 
@@ -56,11 +57,11 @@ Used not_imported(const std::vector<model::Node>& nodes, const std::vector<model
 }
 
 // The version in which all these nodes' operators mean what they mean in every other; 0: none.
-int64_t only_version(const model::Model& model, const std::string& domain,
+int64_t only_version(const model::Functions& functions, const std::string& domain,
                      const std::set<const model::Node*>& nodes) {
   const KnownDomain* known = known_domain(domain);
   for (const model::Node* node : nodes) {
-    if (model::find_function(model, *node) != nullptr) continue;
+    if (functions.find(*node) != nullptr) continue;
     const Op* op = find_op(domain, node->op_type);
     if (known == nullptr || op == nullptr || op->signatures().size() != 1) return 0;
   }
@@ -70,13 +71,15 @@ int64_t only_version(const model::Model& model, const std::string& domain,
 }  // namespace
 
 void add_imports(model::Model& model, const Report&, Journal& journal) {
+  const model::Functions functions(model);
   const auto complete = [&](const std::vector<model::Node>& nodes,
                             std::vector<model::OpsetId>& imports, const std::string& who) {
     const Opsets whole = model::opsets_of(model.opset_import);
     std::vector<model::OpsetId> added;
     for (const auto& [domain, used] : not_imported(nodes, imports)) {
       const auto at = whole.find(domain);
-      const int64_t version = at != whole.end() ? at->second : only_version(model, domain, used);
+      const int64_t version =
+          at != whole.end() ? at->second : only_version(functions, domain, used);
       if (version == 0) continue;
       added.push_back(import_of(domain, version));
       journal.push_back(
