@@ -19,6 +19,9 @@ class BodyRunner {
   virtual Result<std::vector<Value>> run_body(const Body& body, std::span<const Value> inputs) = 0;
   // How often a Loop may go round before it is stopped.
   virtual int64_t most_iterations() const = 0;
+  // Bytes that the operator keeps until it is done, beside its inputs and outputs; an error if that
+  // is too much.
+  virtual Status hold(size_t bytes) = 0;
 };
 
 // The code of the error that a Loop beyond its limit gives.

@@ -70,16 +70,6 @@ Result<typed::Graph> specialized(const rewrite::Rewritten& rewritten, const Bind
   });
 }
 
-// With what to do about it, where the limit is one that nobody gave.
-Error explained(Error error, size_t most) {
-  if (is_by_default(most)) {
-    error.help =
-        "that is more than the sizes of the model and its inputs warrant; --arena-limit, or "
-        "arena_bytes of the options, allows it";
-  }
-  return error;
-}
-
 // Asked before anything is packed: kernels make tables as large as what they write.
 Status wires_fit(const typed::Graph& graph, size_t most) {
   size_t limit = std::min(most, kFewBytes);

@@ -9,11 +9,14 @@ namespace {
 
 thread_local const Around* innermost = nullptr;
 
-// Bytes of the graph's constants and inputs.
-size_t bytes_brought(const typed::Graph& graph) {
+// Bytes of the graph's constants and, of a model's own graph, inputs. What a subgraph is given was
+// made by the model.
+size_t bytes_brought(const typed::Graph& graph, bool outermost) {
   size_t brought = 0;
   for (const typed::Node& node : graph.nodes()) {
-    if (node.kind == typed::Node::Kind::op || !node.outputs[0].is_concrete()) continue;
+    const bool counts = node.kind == typed::Node::Kind::constant ||
+                        (outermost && node.kind == typed::Node::Kind::source);
+    if (!counts || !node.outputs[0].is_concrete()) continue;
     const auto count = element_count(node.outputs[0].dims());
     if (count && node.outputs[0].type != DType::undefined)
       brought += bytes_for(node.outputs[0].type, *count);
@@ -33,18 +36,32 @@ bool is_by_default(size_t most) {
 size_t memory_limit(const typed::Graph& graph, size_t most) {
   if (!is_by_default(most)) return most;
   constexpr size_t kMostGrowth = 1024;
-  const size_t brought = bytes_brought(graph) + Around::brought();
+  const size_t brought = bytes_brought(graph, innermost == nullptr) + Around::brought();
   if (brought > (most - std::min(most, kFewBytes)) / kMostGrowth) return most;
   return std::min(most, kFewBytes + kMostGrowth * brought);
 }
 
-Around::Around(const typed::Graph& graph) : graph_(graph), outer_(innermost) { innermost = this; }
-Around::~Around() { innermost = outer_; }
+Error explained(Error error, size_t most) {
+  if (is_by_default(most)) {
+    error.help =
+        "that is more than the sizes of the model and its inputs warrant; --arena-limit, or "
+        "arena_bytes of the options, allows it";
+  }
+  return error;
+}
+
+Around::Around(const typed::Graph& graph, const Around* outer)
+    : graph_(graph), outer_(outer), before_(innermost) {
+  innermost = this;
+}
+Around::~Around() { innermost = before_; }
+
+const Around* Around::current() { return innermost; }
 
 size_t Around::brought() {
   size_t bytes = 0;
   for (const Around* one = innermost; one != nullptr; one = one->outer_)
-    bytes += bytes_brought(one->graph_);
+    bytes += bytes_brought(one->graph_, one->outer_ == nullptr);
   return bytes;
 }
 

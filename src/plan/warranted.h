@@ -14,20 +14,26 @@ size_t memory_limit(const typed::Graph& graph, size_t most);
 // Whether that is a limit that nobody gave.
 bool is_by_default(size_t most);
 
+// The error of what is beyond a limit, with what to do about it where nobody gave that limit.
+Error explained(Error error, size_t most);
+
 // A subgraph may take what the graph around it may: holds while it runs, on its thread.
 class Around {
  public:
-  explicit Around(const typed::Graph& graph);
+  // `outer`: the one that holds where the subgraph is asked for, perhaps on another thread.
+  Around(const typed::Graph& graph, const Around* outer);
   ~Around();
   Around(const Around&) = delete;
   Around& operator=(const Around&) = delete;
 
+  static const Around* current();
   // What the graphs around this thread's work bring, which is counted when it is asked for.
   static size_t brought();
 
  private:
   const typed::Graph& graph_;
   const Around* outer_;
+  const Around* before_;
 };
 
 }  // namespace sdx::plan

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/deadline.h"
 #include "base/stack.h"
@@ -19,9 +20,6 @@ using plan::Step;
 using typed::Outlet;
 
 namespace {
-
-// Bytes of values whose size only running told, of this run and of those around it on this thread.
-thread_local size_t late_bytes = 0;
 
 Error time_is_up() { return fail("SDX-R0031", "the run reached its time limit"); }
 
@@ -74,7 +72,7 @@ Status Session::prepare(std::span<const Value> inputs) {
     }
   } unless{&planned_};
   planned_ = std::move(planned);
-  lay_out();
+  SDX_TRY(lay_out());
   unless.planned = nullptr;
   return ok();
 }
@@ -102,14 +100,50 @@ View Session::view_at(Outlet outlet) {
   return view;
 }
 
+Session::~Session() {
+  if (account_ == nullptr) return;  // moved from
+  account_->arenas -= arena_size_;
+  account_->inner.erase(this);
+}
+
+// Subgraphs that are not at work do without their memory until they are again.
+void Session::release_idle() {
+  for (Session* session : account_->inner) {
+    if (session->at_work_ || session->arena_size_ == 0) continue;
+    account_->arenas -= session->arena_size_;
+    session->arena_.reset();
+    session->arena_size_ = 0;
+    session->planned_.reset();
+  }
+}
+
+// Whether the run, with all that is around it, may take this much more.
+Status Session::make_room(size_t bytes) {
+  const size_t most = compiled_->settings().most_arena_bytes;
+  const auto fits = [&](size_t limit) {
+    return bytes <= limit && account_->held() <= limit - bytes;
+  };
+  if (fits(std::min(most, plan::kFewBytes))) return ok();
+  const size_t limit = plan::memory_limit(planned_->plan.graph, most);
+  if (fits(limit)) return ok();
+  release_idle();
+  if (fits(limit)) return ok();
+  return plan::explained(
+      fail(typed::kTooManyBytes, "{} bytes are held and {} more wanted, the limit is {}",
+           account_->held(), bytes, limit),
+      most);
+}
+
 // Memory for the plan, and the views of all its steps.
-void Session::lay_out() {
+Status Session::lay_out() {
   const plan::Plan& plan = planned_->plan;
   if (plan.arena_bytes + slack_ > arena_size_) {
     arena_.reset();
-    arena_size_ = 0;
+    account_->arenas -= std::exchange(arena_size_, 0);
+    SDX_TRY(make_room(plan.arena_bytes + slack_));
     arena_ = allocate_aligned(plan.arena_bytes + slack_);
     arena_size_ = plan.arena_bytes + slack_;
+    account_->arenas += arena_size_;
   }
   views_.clear();
   dims_.clear();
@@ -147,6 +181,7 @@ void Session::lay_out() {
     prepared.patches = patches_.size() - prepared.first_patch;
     prepared_.push_back(prepared);
   }
+  return ok();
 }
 
 // Finds the steps that the wanted outputs need, and the buffers that these steps write.
@@ -218,6 +253,27 @@ Value Session::value_at(Outlet outlet, std::span<const Value> inputs,
   return {};
 }
 
+namespace {
+
+// The memory that a value keeps. Items of a sequence may be shared; neighbours that are, count
+// once.
+size_t bytes_of(const Value& value) {
+  constexpr size_t kOfAnyItem = 64;
+  if (value.is_tensor()) return typed::bytes_held(value.tensor());
+  if (!value.is_sequence()) return 0;
+  size_t bytes = 0;
+  const void* last = nullptr;
+  for (const Value& item : value.sequence()) {
+    bytes += sizeof(Value) + kOfAnyItem;
+    if (!item.is_tensor() || item.tensor().raw() == last) continue;
+    bytes += typed::bytes_held(item.tensor());
+    last = item.tensor().raw();
+  }
+  return bytes;
+}
+
+}  // namespace
+
 Result<std::vector<Value>> Session::run_body(const Body& body, std::span<const Value> inputs) {
   const auto* lasting = dynamic_cast<const plan::LastingBody*>(&body);
   const auto* typed_body =
@@ -229,27 +285,37 @@ Result<std::vector<Value>> Session::run_body(const Body& body, std::span<const V
   std::unique_ptr<Session>& session = bodies[typed_body];
   if (session == nullptr) {
     SDX_ASSIGN(auto compiled, plans.get(*typed_body, *compiled_));
-    session = std::make_unique<Session>(std::move(compiled));
+    session.reset(new Session(std::move(compiled), account_));
+    account_->inner.insert(session.get());
   }
   RunOptions options = *running_;
   options.wanted = nullptr;
   if (options.observer != nullptr)
     options.observer = options.observer->inside(*running_node_, typed_body->graph());
+  // What goes round a Loop is nobody else's while the body runs.
+  const size_t before = account_->values;
+  const size_t captured = running_node_->inputs.size() - running_node_->use.formal_inputs;
+  for (size_t i = 0; i + captured < inputs.size(); ++i) account_->values += bytes_of(inputs[i]);
   // Subgraphs nest: a thread with a small stack hands the next one to a thread with a large one.
   constexpr size_t kOfOneLevel = size_t{192} << 10;
-  const plan::Around around(planned_->plan.graph);
-  return on_deep_stack([&] { return session->run(inputs, options); }, stack::has(kOfOneLevel));
+  const plan::Around* outer = plan::Around::current();
+  auto results = on_deep_stack(
+      [&] {
+        const plan::Around around(planned_->plan.graph, outer);
+        return session->run(inputs, options);
+      },
+      stack::has(kOfOneLevel));
+  account_->values = before;
+  return results;
+}
+
+Status Session::hold(size_t bytes) {
+  SDX_TRY(make_room(bytes));
+  account_->values += bytes;
+  return ok();
 }
 
 namespace {
-
-// The memory that a value keeps; items of a sequence may be shared with others.
-size_t bytes_of(const Value& value) {
-  if (value.is_tensor()) return typed::bytes_held(value.tensor());
-  size_t bytes = 0;
-  if (value.is_sequence()) bytes = value.sequence().size() * sizeof(Value);
-  return bytes;
-}
 
 // Values of such a wire were not judged when its reader was planned.
 bool has_open_type(const Fact& fact) {
@@ -259,18 +325,23 @@ bool has_open_type(const Fact& fact) {
 
 }  // namespace
 
-// What the node gives, if it fits in the memory that `held` leaves. Few bytes are there for every
-// model; how many more this one warrants is counted when they are asked for.
-static Result<std::vector<Value>> eval_within(const typed::Graph& graph, const typed::Node& node,
-                                              std::span<const Value> arguments,
-                                              typed::EvalOptions& eval, size_t held, size_t most) {
-  const auto left = [&](size_t limit) { return held < limit ? limit - held : 0; };
+// What the node gives, if it fits in the memory that is left. Few bytes are there for every model;
+// how many more this one warrants is counted when they are asked for.
+Result<std::vector<Value>> Session::eval_within(const typed::Node& node,
+                                                std::span<const Value> arguments,
+                                                typed::EvalOptions& eval) {
+  const size_t most = compiled_->settings().most_arena_bytes, values = account_->values;
+  const auto left = [&](size_t limit) { return limit - std::min(limit, account_->held()); };
   const size_t few = left(std::min(most, plan::kFewBytes));
   eval.most_bytes = few;
   auto made = typed::eval(node.use, arguments, eval);
+  account_->values = values;
+  if (made || made.error().code != typed::kTooManyBytes || eval.resolved != nullptr) return made;
+  release_idle();
+  eval.most_bytes = left(plan::memory_limit(planned_->plan.graph, most));
+  if (eval.most_bytes > few) made = typed::eval(node.use, arguments, eval);
   if (made || made.error().code != typed::kTooManyBytes) return made;
-  eval.most_bytes = left(plan::memory_limit(graph, most));
-  return eval.most_bytes > few ? typed::eval(node.use, arguments, eval) : std::move(made);
+  return plan::explained(std::move(made).error(), most);
 }
 
 Status Session::run_late(const Step& step, std::span<const Value> inputs,
@@ -303,12 +374,10 @@ Status Session::run_late(const Step& step, std::span<const Value> inputs,
   running_ = &options;
   running_node_ = &node;
   SDX_TRY(in_time(options, [&]() -> Status {
-    SDX_ASSIGN(late_[step.node],
-               eval_within(plan.graph, node, arguments, eval, arena_size_ + late_bytes,
-                           compiled_->settings().most_arena_bytes));
+    SDX_ASSIGN(late_[step.node], eval_within(node, arguments, eval));
     return ok();
   }));
-  for (const Value& value : late_[step.node]) late_bytes += bytes_of(value);
+  for (const Value& value : late_[step.node]) account_->values += bytes_of(value);
   // What is known of an output may follow from a model's claim, and readers may be planned by it.
   for (size_t slot = 0; slot < node.outputs.size(); ++slot) {
     const Fact& fact = node.outputs[slot];
@@ -329,10 +398,10 @@ Status Session::run_late(const Step& step, std::span<const Value> inputs,
 }
 
 // Memory behind the arena, where nobody may write.
-void Session::keep_slack() {
-  if (slack_ != 0) return;
+Status Session::keep_slack() {
+  if (slack_ != 0) return ok();
   slack_ = kGuardSlack;
-  if (planned_ != nullptr) lay_out();
+  return planned_ != nullptr ? lay_out() : ok();
 }
 
 // What steps share: the arena, and the caller's inputs and outputs.
@@ -422,12 +491,23 @@ Status Session::execute(std::span<const Value> inputs, std::span<Tensor> outputs
 
 namespace {
 
+// A session that is at work keeps its memory.
+struct Working {
+  explicit Working(bool& flag) : at(flag), before(std::exchange(flag, true)) {}
+  ~Working() { at = before; }
+  Working(const Working&) = delete;
+  Working& operator=(const Working&) = delete;
+  bool& at;
+  const bool before;
+};
+
 // Late values live as long as the run, however it ends.
 struct Clear {
   std::vector<std::vector<Value>>* values;
-  size_t before = late_bytes;
+  size_t& bytes;
+  const size_t before;
   ~Clear() {
-    late_bytes = before;
+    bytes = before;
     if (values == nullptr) return;
     for (auto& of_node : *values) of_node.clear();
   }
@@ -445,7 +525,8 @@ Tensor output_buffer(const Fact& fact, OutputMemory& memory) {
 }  // namespace
 
 Result<std::vector<Value>> Session::run(std::span<const Value> inputs, const RunOptions& options) {
-  if (options.guard) keep_slack();
+  const Working working(at_work_);
+  if (options.guard) SDX_TRY(keep_slack());
   SDX_TRY(in_time(options, [&] { return prepare(inputs); }));
   select(options.wanted);
   const plan::Plan& plan = planned_->plan;
@@ -457,7 +538,7 @@ Result<std::vector<Value>> Session::run(std::span<const Value> inputs, const Run
     if (used && plan.copied_outputs[i].kind == Place::Kind::none)
       buffers[i] = output_buffer(plan.graph.fact(outputs[i].outlet), output_memory_);
   }
-  const Clear clear{has_late_ ? &late_ : nullptr};
+  const Clear clear{has_late_ ? &late_ : nullptr, account_->values, account_->values};
   SDX_TRY(execute(inputs, buffers, options));
   SDX_TRY(no_file_lost());
   std::vector<Value> results(buffers.size());
@@ -502,7 +583,8 @@ const void* Session::place_of_output(size_t i, std::span<const Value> inputs,
 
 Status Session::run_into(std::span<const Value> inputs, std::span<Tensor> outputs,
                          const RunOptions& options) {
-  if (options.guard) keep_slack();
+  const Working working(at_work_);
+  if (options.guard) SDX_TRY(keep_slack());
   SDX_TRY(in_time(options, [&] { return prepare(inputs); }));
   select(nullptr);
   const plan::Plan& plan = planned_->plan;
@@ -523,7 +605,7 @@ Status Session::run_into(std::span<const Value> inputs, std::span<Tensor> output
                   to_string(outputs[i].dims()));
     }
   }
-  const Clear clear{has_late_ ? &late_ : nullptr};
+  const Clear clear{has_late_ ? &late_ : nullptr, account_->values, account_->values};
   SDX_TRY(execute(inputs, outputs, options));
   SDX_TRY(no_file_lost());
   for (size_t i = 0; i < outputs.size(); ++i) {

@@ -7,6 +7,7 @@
 
 #include "op/body_runner.h"
 #include "plan/compiled.h"
+#include "run/account.h"
 #include "run/guard.h"
 #include "run/options.h"
 #include "run/output_memory.h"
@@ -16,7 +17,10 @@ namespace sdx::run {
 class Session final : private BodyRunner {
  public:
   explicit Session(std::shared_ptr<const plan::Compiled> compiled)
-      : compiled_(std::move(compiled)) {}
+      : Session(std::move(compiled), std::make_shared<Account>()) {}
+  Session(Session&&) noexcept = default;
+  Session& operator=(Session&&) = delete;
+  ~Session();
 
   // `inputs` in the order of the graph's inputs. Results own their memory.
   Result<std::vector<Value>> run(std::span<const Value> inputs, const RunOptions& options = {});
@@ -29,15 +33,21 @@ class Session final : private BodyRunner {
   const plan::Plan* plan() const { return planned_ ? &planned_->plan : nullptr; }
 
  private:
+  Session(std::shared_ptr<const plan::Compiled> compiled, std::shared_ptr<Account> account)
+      : compiled_(std::move(compiled)), account_(std::move(account)) {}
   Status prepare(std::span<const Value> inputs);
   bool prepared_for(std::span<const Value> inputs) const;
-  void lay_out();
+  Status lay_out();
+  Status make_room(size_t bytes);
+  void release_idle();
   View view_at(typed::Outlet outlet);
   void select(const std::vector<bool>* wanted);
-  void keep_slack();
+  Status keep_slack();
   std::vector<Guard::Region> guarded(std::span<const Value> inputs, std::span<Tensor> outputs);
   Status execute(std::span<const Value> inputs, std::span<Tensor> outputs,
                  const RunOptions& options);
+  Result<std::vector<Value>> eval_within(const typed::Node& node, std::span<const Value> arguments,
+                                         typed::EvalOptions& eval);
   Status run_late(const plan::Step& step, std::span<const Value> inputs,
                   std::span<const Tensor> outputs, const RunOptions& options);
   Value value_at(typed::Outlet outlet, std::span<const Value> inputs,
@@ -48,6 +58,7 @@ class Session final : private BodyRunner {
   // Subgraphs run in sessions of their own, which keep their memory from one iteration to the next.
   Result<std::vector<Value>> run_body(const Body& body, std::span<const Value> inputs) override;
   int64_t most_iterations() const override { return running_->most_iterations; }
+  Status hold(size_t bytes) override;
 
   // A view whose memory changes from run to run.
   struct Patch {
@@ -63,6 +74,8 @@ class Session final : private BodyRunner {
   std::shared_ptr<const plan::Compiled> compiled_;
   std::shared_ptr<const plan::Planned> planned_;
   std::vector<Dims> planned_for_;  // shapes of the inputs
+  std::shared_ptr<Account> account_;
+  bool at_work_ = false;
   std::shared_ptr<void> arena_;
   size_t arena_size_ = 0;
   size_t slack_ = 0;  // behind the arena, while runs are guarded

@@ -59,6 +59,12 @@ class Late final : public LateOutputs, public BodyRunner {
   int64_t most_iterations() const override {
     return options_.bodies != nullptr ? options_.bodies->most_iterations() : kMostFoldedIterations;
   }
+  Status hold(size_t bytes) override {
+    if (options_.bodies != nullptr) return options_.bodies->hold(bytes);
+    held_ += bytes;
+    if (held_ <= options_.most_bytes) return ok();
+    return fail(kTooManyBytes, "more than {} bytes are gathered, the limit", options_.most_bytes);
+  }
 
  private:
   std::span<const Value> inputs_;
@@ -66,6 +72,7 @@ class Late final : public LateOutputs, public BodyRunner {
   const Facts& facts_;
   Pool& pool_;
   const EvalOptions& options_;
+  size_t held_ = 0;
 };
 
 // Items of sequences: operators that change one copy it.

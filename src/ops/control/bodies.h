@@ -45,6 +45,11 @@ inline Value owned(const Value& value) {
   return value.is_tensor() ? Value(value.tensor().copy()) : value;
 }
 
+// What a row costs that is kept until all are stacked: itself, and its place among them.
+inline size_t bytes_to_stack(const Tensor& row) {
+  constexpr size_t kOfAnyTensor = 128;
+  return kOfAnyTensor + 2 * row.bytes();
+}
 // Tensors of equal shape, stacked along a new axis.
 Result<Tensor> stack(std::span<const Tensor> items, size_t axis, DType type,
                      const std::optional<Shape>& item_shape);

@@ -138,7 +138,10 @@ Status reference(const Loop& a, Args& args) {
       return fail("SDX-R0603", "the body's condition is not one element");
     go_on = *results[0].tensor().data<bool>();
     for (size_t k = 0; k < a.carried; ++k) state[2 + k] = std::move(results[1 + k]);
-    for (size_t k = 0; k < scanned; ++k) rows[k].push_back(results[1 + a.carried + k].tensor());
+    for (size_t k = 0; k < scanned; ++k) {
+      rows[k].push_back(results[1 + a.carried + k].tensor());
+      SDX_TRY(bodies(args).hold(bytes_to_stack(rows[k].back())));
+    }
   }
   for (size_t k = 0; k < a.carried && k < args.outs.size(); ++k)
     args.give(k, i == 0 ? owned(state[2 + k]) : std::move(state[2 + k]));

@@ -74,9 +74,7 @@ Result<Scan> read(const Node& node, const Facts& in) {
       SDX_ASSIGN(a.in_axes[i], resolve_axis(in_axes[i], x.rank(), "scan input axis"));
     } else if (in_axes[i] >= 0) {
       a.in_axes[i] = size_t(in_axes[i]);
-    } else {
-      return fail("SDX-T0111", "the rank of scan input {} must be known", i);
-    }
+    }  // a place from the end is read again when the rank is known
   }
   Facts formal;
   for (size_t i = 0; i < a.states + a.scans; ++i) {
@@ -136,7 +134,10 @@ Status scan(const Scan& a, Args& args, size_t length, std::vector<Value>& state,
     inputs.insert(inputs.end(), outer.begin(), outer.end());
     SDX_ASSIGN(std::vector<Value> results, bodies(args).run_body(*a.body, inputs));
     for (size_t i = 0; i < a.states; ++i) state[i] = std::move(results[i]);
-    for (size_t i = 0; i < rows.size(); ++i) rows[i].push_back(results[a.states + i].tensor());
+    for (size_t i = 0; i < rows.size(); ++i) {
+      rows[i].push_back(results[a.states + i].tensor());
+      SDX_TRY(bodies(args).hold(bytes_to_stack(rows[i].back())));
+    }
   }
   for (size_t i = 0; i < rows.size(); ++i) {
     if (a.out_reversed[i]) std::reverse(rows[i].begin(), rows[i].end());

@@ -53,8 +53,10 @@ Status reference(const SequenceMap& a, Args& args) {
       }
     }
     SDX_ASSIGN(std::vector<Value> made, bodies(args).run_body(*a.body, inputs));
-    for (size_t i = 0; i < results.size() && i < made.size(); ++i)
+    for (size_t i = 0; i < results.size() && i < made.size(); ++i) {
+      SDX_TRY(bodies(args).hold(made[i].is_tensor() ? bytes_to_stack(made[i].tensor()) : 0));
       results[i].push_back(std::move(made[i]));
+    }
   }
   for (size_t i = 0; i < results.size(); ++i) args.give(i, Value::of(std::move(results[i])));
   return ok();

@@ -1,4 +1,5 @@
 // SplitToSequence and ConcatFromSequence: a tensor as a sequence of parts, and back.
+#include "ops/control/bodies.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 
@@ -78,6 +79,10 @@ Status run_split(const Split& a, Args& args) {
   const View& x = args.in(0);
   SDX_ASSIGN(const size_t axis, resolve_axis(a.axis, x.rank()));
   SDX_ASSIGN(const std::vector<int64_t> sizes, part_sizes(args, x.dims[axis]));
+  constexpr size_t kOfAnyPart = 256;  // beside its elements
+  if (auto* const counts = dynamic_cast<BodyRunner*>(args.late)) {
+    SDX_TRY(counts->hold(sizes.size() * kOfAnyPart));
+  }
   const AxisSplit at = split_at(x.dims, axis);
   Sequence parts;
   int64_t start = 0;
