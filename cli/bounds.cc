@@ -11,6 +11,7 @@
 
 #include "base/deadline.h"
 #include "bytes/file.h"
+#include "bytes/unfinished.h"
 
 namespace sdx::cli {
 namespace {
@@ -27,8 +28,8 @@ struct Held {
 void watch(Clock::time_point end) {
   std::thread([end] {
     std::this_thread::sleep_until(end + std::chrono::seconds(1));
-    static constexpr char kText[] = "error[SDX-R0031]: the command reached its time limit\n";
-    (void)!::write(STDERR_FILENO, kText, sizeof kText - 1);
+    say_time_is_up();
+    remove_unfinished_files();
     ::_exit(2);
   }).detach();
 }
@@ -69,6 +70,11 @@ Status Bounds::apply() const {
   }
   held.sandboxed = sandboxed;
   return ok();
+}
+
+void say_time_is_up() {
+  static constexpr char kText[] = "error[SDX-R0031]: the command reached its time limit\n";
+  (void)!::write(STDERR_FILENO, kText, sizeof kText - 1);
 }
 
 Clock::time_point deadline() { return held.deadline; }
@@ -112,6 +118,7 @@ Result<double> seconds(const std::string& option, const std::string& text) {
 }
 
 Result<size_t> byte_count(const std::string& option, const std::string& text) {
+  constexpr size_t kMost = size_t{1} << 60;
   size_t value = 0;
   const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string_view rest(end, size_t(text.data() + text.size() - end));
@@ -119,8 +126,9 @@ Result<size_t> byte_count(const std::string& option, const std::string& text) {
   const size_t unit = rest.size() == 1 ? kUnits.find(rest[0]) : std::string_view::npos;
   const unsigned shift = rest.empty() ? 0 : 10 * (unsigned(unit) + 1);
   if (bad != std::errc{} || (!rest.empty() && unit == std::string_view::npos) || value == 0 ||
-      value > (SIZE_MAX >> shift)) {
-    return fail("SDX-C0082", "{} {}: expected a number of bytes, such as 500M", option, text);
+      value > (kMost >> shift)) {
+    return fail("SDX-C0082", "{} {}: expected a number of bytes, such as 500M, at most 2^60",
+                option, text);
   }
   return value << shift;
 }

@@ -19,6 +19,8 @@ struct Bounds {
   Status apply() const;
 };
 
+// Says on standard error that the command at work took too long; allocates nothing.
+void say_time_is_up();
 // When the command at work must end; the clock's last moment if no limit was given.
 std::chrono::steady_clock::time_point deadline();
 

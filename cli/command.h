@@ -29,7 +29,8 @@ struct LimitFlags {
 // --limit.
 struct EngineFlags {
   int threads = 0;
-  size_t arena_limit = 0, plans = 8;
+  std::string arena_limit = "0";
+  size_t plans = 8;
   std::optional<uint64_t> order;  // set by commands that have --order
   std::string isa = "native", optimize = "on", numerics = "standard", accept = "common", pack_cache;
   LimitFlags limits;

@@ -35,8 +35,11 @@ void EngineFlags::add_to(CommandLine app) {
          "common: a model that deviates from ONNX's rules runs if it has one meaning all the same")
       .one_of({"strict", "common"})
       .show_default();
-  app.option("--arena-limit", arena_limit,
-             "most bytes of working memory; 0: as much as the machine has");
+  app.option(
+         "--arena-limit", arena_limit,
+         "most bytes of working memory; K, M, G or T may follow; 0: as much as the machine has, "
+         "and as the sizes of model and inputs warrant")
+      .called("BYTES");
   app.option("--plans", plans, "plans to keep for different shapes").positive().show_default();
   app.option("--pack-cache", pack_cache,
              "keep packed weights in this folder, or \"beside\" the model, for the next load")
@@ -54,7 +57,9 @@ Result<CompileOptions> EngineFlags::options() const {
   options.order = order;
   options.pack_cache = pack_cache;
   options.most_nodes = limits.most_nodes();
-  if (arena_limit != 0) options.most_arena_bytes = arena_limit;
+  if (arena_limit != "0") {
+    SDX_ASSIGN(options.most_arena_bytes, byte_count("--arena-limit", arena_limit));
+  }
   if (isa != "native") {
     if (!parse_isa(isa, options.isa) || !isa_available(options.isa))
       return fail("SDX-C0001", "this machine has no {}", isa);
@@ -145,12 +150,13 @@ int guarded(const Body& body) {
   try {
     return on_deep_stack(body);
   } catch (const TimeIsUp&) {
-    return report(fail("SDX-R0031", "the command reached its time limit"));
+    say_time_is_up();
+    return kUnreadable;
   } catch (const std::bad_alloc&) {
     std::fputs("error[SDX-A0102]: out of memory\n", stderr);
     return kUnreadable;
   } catch (const std::exception& error) {
-    return report(fail("SDX-A0100", "{}", error.what()));
+    return report(fail("SDX-C0008", "{}", error.what()));
   }
 }
 
