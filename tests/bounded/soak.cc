@@ -53,18 +53,17 @@ sardonyx::Value value_for(const sardonyx::Port& port) {
 
 // The outputs' digests, or the error's code.
 std::string once(const char* text, int threads) {
-  const auto model = sardonyx::Model::try_from_text(text);
+  auto model = sardonyx::Model::try_from_text(text);
   if (!model) return model.error().code();
   auto session = model->try_compile({.threads = threads});
   if (!session) return session.error().code();
-  std::vector<std::pair<std::string_view, sardonyx::Value>> inputs;
+  std::vector<sardonyx::NamedValue> inputs;
   for (const sardonyx::Port& port : session->inputs())
     inputs.emplace_back(port.name, value_for(port));
-  const auto outputs = session->try_run(inputs);
+  auto outputs = session->try_run(inputs);
   if (!outputs) return outputs.error().code();
   std::string digests;
-  for (size_t i = 0; i < outputs->size(); ++i)
-    digests += std::get<sardonyx::Tensor>((*outputs)[i]).digest() + " ";
+  for (size_t i = 0; i < outputs->size(); ++i) digests += (*outputs)[i].digest() + " ";
   return digests;
 }
 
