@@ -5,7 +5,8 @@
 
 int main(int argc, char** argv) {
 #ifdef SDX_SERVE
-  constexpr sdx::cli::MakeCommand kServing[] = {sdx::cli::serve_command, sdx::cli::verify_command};
+  constexpr sdx::cli::MakeCommand kServing[] = {sdx::cli::serve_command, sdx::cli::verify_command,
+                                                sdx::cli::worker_command};
   return sdx::cli::program(argc, argv, kServing);
 #else
   return sdx::cli::program(argc, argv);

@@ -133,8 +133,9 @@ std::optional<Error> no_such_command(std::span<const Command> commands,
 
 int bounded(const Bounds& bounds, const Command& command, std::span<char* const> words) {
   if (const Status status = bounds.apply(); !status) return report(status.error());
-  // The server closes its own once it listens.
-  if (words.size() > 1 && std::string_view(words[1]) != "serve") {
+  // The server closes its own once it listens, and a worker has none.
+  const std::string_view name = words.size() > 1 ? words[1] : "";
+  if (name != "serve" && name != "worker") {
     if (const Status status = enter_sandbox(sandbox_for(words)); !status)
       return report(status.error());
   }

@@ -7,5 +7,6 @@ namespace sdx::cli {
 
 Command serve_command(CommandLine program);
 Command verify_command(CommandLine program);
+Command worker_command(CommandLine program);
 
 }  // namespace sdx::cli
