@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <immintrin.h>
 
+#include <atomic>
 #include <numeric>
+#include <thread>
 
 #include "sardonyx/sardonyx.h"
 
@@ -136,6 +138,42 @@ TEST(Api, the_hosts_floating_point_settings_do_not_matter) {
   EXPECT_EQ(after & ~0x3FU, odd & ~0x3FU);
 }
 #endif
+
+TEST(Api, a_session_that_was_moved_from_is_an_error) {
+  sardonyx::Session session = model().compile();
+  const sardonyx::Session taken = std::move(session);
+  const sardonyx::NamedValue x[] = {{"x", Tensor({1, 3}, {1.0F, 2.0F, 3.0F})}};
+  EXPECT_EQ(session.try_run(x).error().code(), "SDX-A0030");  // NOLINT: that is the question
+  EXPECT_THROW((void)session.inputs(), sardonyx::Error);      // NOLINT
+  EXPECT_THROW((void)session.another(), sardonyx::Error);     // NOLINT
+  EXPECT_THROW((void)session.threads(), sardonyx::Error);     // NOLINT
+  EXPECT_THROW(session.set_state("x", x[0].second), sardonyx::Error);  // NOLINT
+  EXPECT_EQ(taken.inputs().size(), 1U);
+}
+
+TEST(Api, threads_that_share_a_session_get_answers_or_an_error) {
+  sardonyx::Session session = model().compile({.threads = 1});
+  const Tensor x({1, 3}, {1.0F, 2.0F, 3.0F});
+  const std::string digest = session.run({{"x", x}})[0].digest();
+  std::atomic<int> right = 0, refused = 0, other = 0;
+  const auto work = [&] {
+    const sardonyx::NamedValue given[] = {{"x", x}};
+    for (int i = 0; i < 2000; ++i) {
+      auto outputs = session.try_run(given);
+      if (outputs) {
+        ++((*outputs)[0].digest() == digest ? right : other);
+      } else {
+        ++(outputs.error().code() == "SDX-A0031" ? refused : other);
+      }
+    }
+  };
+  std::thread a(work), b(work), c(work);
+  a.join(), b.join(), c.join();
+  EXPECT_EQ(other, 0);
+  EXPECT_EQ(right + refused, 6000);
+  EXPECT_GT(right, 0);
+  EXPECT_EQ(session.run({{"x", x}})[0].digest(), digest);  // it goes on
+}
 
 TEST(Api, hostile_bytes_give_errors) {
   const std::string bytes = softmax_model();

@@ -1,5 +1,6 @@
 // The public model and session, over the engine.
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <set>
 
@@ -110,6 +111,35 @@ struct Session::State {
   };
 
   explicit State(std::shared_ptr<const sdx::plan::Compiled> made) : main(std::move(made)) {}
+
+  // The session's own; an error if it was moved to another one.
+  static State& of(const std::unique_ptr<State>& state) {
+    if (state == nullptr)
+      throw Bridge::error(sdx::fail("SDX-A0030", "the session was moved from: it has no model"));
+    return *state;
+  }
+
+  // One thread's time with the session. Another that comes meanwhile gets an error, not a crash.
+  class Turn {
+   public:
+    explicit Turn(State& state) : state_(state), mine_(!state.busy.test_and_set()) {}
+    ~Turn() {
+      if (mine_) state_.busy.clear();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    std::optional<Error> refused() const {
+      if (mine_) return std::nullopt;
+      sdx::Error error = sdx::fail("SDX-A0031", "another thread is running this session");
+      error.help = "session.another() gives each thread its own, with the same weights";
+      return Bridge::error(error);
+    }
+
+   private:
+    State& state_;
+    bool mine_;
+  };
+  std::atomic_flag busy;
 
   sdx::Result<Form*> form_for(std::span<const NamedValue> given);
   sdx::Result<std::vector<sdx::Value>> arguments(const Form& form,
@@ -257,22 +287,26 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
-const std::vector<Port>& Session::inputs() const { return state_->main.inputs; }
-const std::vector<Port>& Session::outputs() const { return state_->main.outputs; }
-size_t Session::arena_bytes() const { return state_->main.session.arena_bytes(); }
-std::vector<std::string> Session::notes() const { return state_->main.compiled->notes(); }
-int Session::threads() const { return state_->main.compiled->pool().threads(); }
+const std::vector<Port>& Session::inputs() const { return State::of(state_).main.inputs; }
+const std::vector<Port>& Session::outputs() const { return State::of(state_).main.outputs; }
+size_t Session::arena_bytes() const { return State::of(state_).main.session.arena_bytes(); }
+std::vector<std::string> Session::notes() const { return State::of(state_).main.compiled->notes(); }
+int Session::threads() const { return State::of(state_).main.compiled->pool().threads(); }
 
 Session Session::another() const {
-  Session other = Bridge::session(state_->main.compiled, state_->model, &state_->options);
-  other.state_->kept = state_->kept;
+  const State& state = State::of(state_);
+  Session other = Bridge::session(state.main.compiled, state.model, &state.options);
+  other.state_->kept = state.kept;
   return other;
 }
 
 Expected<Outputs> Session::try_run(std::span<const NamedValue> inputs, const RunOptions& options) {
   const DefaultFloating floating;
   return guarded("running the model", [&]() -> Expected<Outputs> {
-    auto results = state_->run(inputs, options);
+    State& state = State::of(state_);
+    const State::Turn turn(state);
+    if (auto refused = turn.refused()) return *std::move(refused);
+    auto results = state.run(inputs, options);
     if (!results) return Bridge::error(results.error());
     return *std::move(results);
   });
@@ -289,28 +323,31 @@ void Session::keep(std::string_view output, std::string_view input) {
   if (std::none_of(ins.begin(), ins.end(), named(input))) {
     throw Bridge::error(sdx::no_such_input(input, listed(ins)));
   }
-  state_->kept.emplace_back(output, input);
+  State::of(state_).kept.emplace_back(output, input);
 }
 
 std::optional<Value> Session::state(std::string_view input) const {
-  const auto at = state_->state.find(input);
-  if (at == state_->state.end()) return std::nullopt;
+  const auto at = State::of(state_).state.find(input);
+  if (at == State::of(state_).state.end()) return std::nullopt;
   return Bridge::out(at->second.is_tensor() ? sdx::Value(at->second.tensor().copy()) : at->second);
 }
 
 void Session::set_state(std::string_view input, Value value) {
   const sdx::Value given = Bridge::in(value);
-  state_->state.insert_or_assign(std::string(input),
-                                 given.is_tensor() ? sdx::Value(given.tensor().copy()) : given);
+  State::of(state_).state.insert_or_assign(
+      std::string(input), given.is_tensor() ? sdx::Value(given.tensor().copy()) : given);
 }
 
-void Session::forget_state() { state_->state.clear(); }
+void Session::forget_state() { State::of(state_).state.clear(); }
 
 std::optional<Error> Session::try_run_into(std::span<const Tensor> inputs,
                                            std::span<Tensor> outputs) {
   const DefaultFloating floating;
   return guarded("running the model", [&]() -> std::optional<Error> {
-    const sdx::Status status = state_->run_into(inputs, outputs);
+    State& state = State::of(state_);
+    const State::Turn turn(state);
+    if (auto refused = turn.refused()) return refused;
+    const sdx::Status status = state.run_into(inputs, outputs);
     if (!status) return Bridge::error(status.error());
     return std::nullopt;
   });
