@@ -27,7 +27,7 @@ struct Held {
 // the time.
 void watch(Clock::time_point end) {
   std::thread([end] {
-    std::this_thread::sleep_until(end + std::chrono::seconds(1));
+    std::this_thread::sleep_until(end + std::chrono::milliseconds(500));
     say_time_is_up();
     remove_unfinished_files();
     ::_exit(2);

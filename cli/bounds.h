@@ -15,7 +15,7 @@ struct Bounds {
   void add_to(CommandLine app);
 
   // Holds from now on. With a time limit, the work of this thread ends at it wherever it looks at
-  // the time (base/deadline.h), and the process ends a second later wherever it does not.
+  // the time (base/deadline.h), and the process ends half a second later wherever it does not.
   Status apply() const;
 };
 

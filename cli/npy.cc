@@ -44,10 +44,14 @@ Result<Dims> shape_of(std::string_view text) {
   }
 }
 
-}  // namespace
+struct Header {
+  DType type;
+  Dims dims;
+  size_t end;  // where the elements begin
+};
 
-Result<Tensor> parse_npy(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
-  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+// `all`: a file of `whole` bytes, or its beginning.
+Result<Header> header_of(std::string_view all, size_t whole) {
   if (!all.starts_with("\x93NUMPY") || all.size() < 12) return fail("SDX-C0020", "not a .npy file");
   const auto byte = [&](size_t i) { return static_cast<size_t>(static_cast<uint8_t>(all[i])); };
   const bool old = byte(6) == 1;
@@ -68,25 +72,42 @@ Result<Tensor> parse_npy(std::span<const std::byte> bytes, std::shared_ptr<const
   const std::string_view descr = entry(header, "descr");
   for (const Kind& kind : kKinds) {
     if (!descr.starts_with(fmt::format("'{}'", kind.descr))) continue;
-    const std::string_view data = all.substr(start + size);
-    if (data.size() != bytes_for(kind.type, count)) {
-      return fail("SDX-C0023", "{} bytes of elements; {} of {} needs {}", data.size(),
+    const size_t end = start + size;
+    if (whole - end != bytes_for(kind.type, count)) {
+      return fail("SDX-C0023", "{} bytes of elements; {} of {} needs {}", whole - end,
                   to_string(dims), onnx_name(kind.type), bytes_for(kind.type, count));
     }
-    const auto is_bool = [](char c) { return c == 0 || c == 1; };
-    if (kind.type == DType::boolean && !std::all_of(data.begin(), data.end(), is_bool)) {
-      return fail("SDX-C0023", "an element of a bool array is neither 0 nor 1");
-    }
-    // Headers are padded so that elements are aligned; a file whose header is not gets a copy that
-    // is.
-    if (reinterpret_cast<uintptr_t>(data.data()) % 16 == 0)
-      return Tensor::over(kind.type, dims, std::move(owner), data.data());
-    Tensor copy = Tensor::make(kind.type, std::move(dims));
-    if (!data.empty()) std::memcpy(copy.raw(), data.data(), data.size());
-    return copy;
+    return Header{kind.type, std::move(dims), end};
   }
   return fail("SDX-C0024", "element type {} is not one that models take",
               descr.substr(0, descr.find(',')));
+}
+
+std::string_view text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+}  // namespace
+
+Status check_npy(std::span<const std::byte> beginning, size_t whole) {
+  SDX_TRY(header_of(text_of(beginning), whole));
+  return ok();
+}
+
+Result<Tensor> parse_npy(std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
+  SDX_ASSIGN(Header header, header_of(text_of(bytes), bytes.size()));
+  const std::string_view data = text_of(bytes).substr(header.end);
+  const auto is_bool = [](char c) { return c == 0 || c == 1; };
+  if (header.type == DType::boolean && !std::all_of(data.begin(), data.end(), is_bool)) {
+    return fail("SDX-C0023", "an element of a bool array is neither 0 nor 1");
+  }
+  // Headers are padded so that elements are aligned; a file whose header is not gets a copy that
+  // is.
+  if (reinterpret_cast<uintptr_t>(data.data()) % 16 == 0)
+    return Tensor::over(header.type, header.dims, std::move(owner), data.data());
+  Tensor copy = Tensor::make(header.type, std::move(header.dims));
+  if (!data.empty()) std::memcpy(copy.raw(), data.data(), data.size());
+  return copy;
 }
 
 Result<Tensor> read_npy(const std::string& path) {

@@ -49,14 +49,15 @@ uint32_t crc_of(std::span<const std::byte> bytes, uint32_t crc = 0) {
       crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-Status inflate_into(std::span<const std::byte> packed, std::span<std::byte> into) {
+// All of what was packed, or as much of its beginning as there is room for.
+Status inflate_into(std::span<const std::byte> packed, std::span<std::byte> into, bool all = true) {
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return broken("no memory to inflate it");
   size_t taken = 0, given = 0;
   int state = Z_OK;
   // zlib counts in 32 bits.
   constexpr size_t kMost = size_t{1} << 30;
-  while (state == Z_OK) {
+  while (state == Z_OK && (all || given < into.size())) {
     const size_t in = std::min(packed.size() - taken, kMost),
                  out = std::min(into.size() - given, kMost);
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data() + taken));
@@ -68,7 +69,8 @@ Status inflate_into(std::span<const std::byte> packed, std::span<std::byte> into
     given += out - stream.avail_out;
   }
   inflateEnd(&stream);
-  if (state != Z_STREAM_END || given != into.size()) return broken("an array cannot be inflated");
+  const bool good = state == Z_STREAM_END || (!all && state == Z_OK);
+  if (!good || given != into.size()) return broken("an array cannot be inflated");
   return ok();
 }
 
@@ -163,6 +165,11 @@ Result<Tensor> Npz::unpacked(const Entry& entry) const {
     return broken(fmt::format("compression method {} is not known", entry.method));
   // Deflate shrinks by at most a factor of 1032: a larger claim is no reason to take memory.
   if (entry.size / 1040 > entry.packed) return broken("the array's size cannot be right");
+  // Nor is one that its own header contradicts.
+  constexpr size_t kLongestHeader = size_t{1} << 16;
+  std::vector<std::byte> beginning(std::min<size_t>(entry.size, kLongestHeader));
+  SDX_TRY(inflate_into(packed, beginning, false));
+  SDX_TRY(check_npy(beginning, entry.size));
   const std::shared_ptr<void> memory = allocate_aligned(entry.size);
   const std::span<std::byte> bytes(static_cast<std::byte*>(memory.get()), entry.size);
   SDX_TRY(inflate_into(packed, bytes));

@@ -376,6 +376,28 @@ class Inliner {
     });
   }
 
+  // Names that hold within a subgraph, until its end.
+  class Inside {
+   public:
+    explicit Inside(Names& names) : names_(names) {}
+    ~Inside() {
+      for (auto at = before_.rbegin(); at != before_.rend(); ++at) {
+        at->second ? void(names_[at->first] = *at->second) : void(names_.erase(at->first));
+      }
+    }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    const std::string& set(const std::string& name, std::string meaning) {
+      const auto [at, added] = names_.try_emplace(name);
+      before_.emplace_back(name, added ? std::nullopt : std::optional(at->second));
+      return at->second = std::move(meaning);
+    }
+
+   private:
+    Names& names_;
+    std::vector<std::pair<std::string, std::optional<std::string>>> before_;
+  };
+
   // What nodes define gets names of its own, but for what `names` already has.
   void rename(std::vector<Node>& nodes, Names& names, const std::string& stem) {
     const auto use = [&](std::string& name) {
@@ -392,17 +414,18 @@ class Inliner {
         if (!input.empty()) use(input);
       }
       model::each_subgraph(node, [&](Graph& g) {
-        Names inside = names;
+        Inside inside(names);
         const auto own = [&](std::string& name) {
-          if (!name.empty()) name = inside[name] = fresh(stem, name);
+          if (!name.empty()) name = inside.set(name, fresh(stem, name));
         };
-        for (model::ValueInfo& input : g.input) own(input.name);
+        std::set<std::string> inputs;
+        for (model::ValueInfo& input : g.input) {
+          own(input.name);
+          inputs.insert(input.name);
+        }
         for (model::TensorData& init : g.initializer) {
-          const auto at = inside.find(init.name);  // perhaps the default of an input
-          const bool input = std::any_of(g.input.begin(), g.input.end(), [&](const auto& info) {
-            return at != inside.end() && info.name == at->second;
-          });
-          if (input) {
+          const auto at = names.find(init.name);  // perhaps the default of an input
+          if (at != names.end() && inputs.contains(at->second)) {
             init.name = at->second;
           } else {
             own(init.name);
@@ -414,14 +437,14 @@ class Inliner {
         // Outputs of nodes here hide nothing: their names are new before the nodes are seen.
         for (const Node& inner : g.node) {
           for (const std::string& output : inner.output) {
-            if (!output.empty()) inside[output] = fresh(stem, output);
+            if (!output.empty()) inside.set(output, fresh(stem, output));
           }
         }
-        rename(g.node, inside, stem);
+        rename(g.node, names, stem);
         const auto known = [&](std::string& name) {
-          const auto at = inside.find(name);
-          if (at != inside.end()) name = at->second;
-          return at != inside.end();
+          const auto at = names.find(name);
+          if (at != names.end()) name = at->second;
+          return at != names.end();
         };
         for (model::ValueInfo& output : g.output) known(output.name);
         std::erase_if(g.value_info, [&](model::ValueInfo& info) { return !known(info.name); });

@@ -6,10 +6,12 @@ usage: endings.py SARDONYX
 """
 import os
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 
 import models
 from onnx_writer import *  # noqa: F403
@@ -66,6 +68,14 @@ def main():
         expect("200 MB in 100 MB", done.returncode == 2 and "SDX-" in done.stderr, done)
         done = run("run", large, "--input", f"s={sizes}", "--digest", "--arena-limit", "1000000")
         expect("200 MB in an arena of 1 MB", done.returncode == 2 and "SDX-R0021" in done.stderr, done)
+
+        # A packed input that unfolds to more than it says.
+        bomb = os.path.join(work, "bomb.npz")
+        header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }".ljust(117) + b"\n"
+        with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as packed:
+            packed.writestr("x.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(200 << 20))
+        done = run("run", small, "--input", f"x={bomb}", "--memory-limit", "100M")
+        expect("a packed input", done.returncode == 2 and "SDX-C0023" in done.stderr, done)
 
         # Ended while it writes, convert leaves nothing behind.
         big = os.path.join(work, "big.onnx")

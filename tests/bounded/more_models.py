@@ -494,6 +494,19 @@ def branches(n, captured):
                  initializers=[floats(f"w{j}", [2]) for j in range(captured)])
 
 
+def function_branches(n):
+    """A function of many names, and of many branches that may use them."""
+    def side(op, k):
+        return graph([node(op, [f"t{k}"], [f"{op}{k}"])], op, outputs=[value_info(f"{op}{k}", FLOAT)])
+
+    body = [node("Relu", ["a"], [f"t{k}"]) for k in range(n)]
+    body += [node("If", ["c"], [f"u{k}"], [attr_graph("then_branch", side("Abs", k)), attr_graph("else_branch", side("Neg", k))]) for k in range(n)]
+    body.append(node("Max", [f"u{k}" for k in range(n)], ["b"]))
+    main = graph([node("f", ["c", "x"], ["y"], domain="f")], inputs=[value_info("c", BOOL, []), value_info("x", FLOAT, [2])],
+                 outputs=[value_info("y", FLOAT)])
+    return model(main, [function("f", ["c", "a"], ["b"], body)])
+
+
 def branch_outputs(n):
     def side(op):
         return graph([node(op, ["x"], [f"{op}{k}"]) for k in range(n)], op, outputs=[value_info(f"{op}{k}", FLOAT) for k in range(n)])
@@ -580,7 +593,7 @@ MORE = {
     "flattened": lambda: flattened(60),
     "long_symbol": lambda: long_symbol(60000),
     "attributes": lambda: attributes(100000),
-    "initializers": lambda: initializers(200000),
+    "initializers": lambda: initializers(100000),
     "used_initializers": lambda: used_initializers(10000),
     "inputs": lambda: inputs(20000),
     "outputs": lambda: outputs(20000),
@@ -589,6 +602,7 @@ MORE = {
     "same_names": lambda: same_names(20000),
     "backwards": lambda: backwards(20000),
     "branches": lambda: branches(200, 200),
+    "function_branches": lambda: function_branches(3000),
     "branch_outputs": lambda: branch_outputs(3000),
     "imports": lambda: imports(100000),
     "metadata": lambda: metadata(100000),
