@@ -40,10 +40,10 @@ class Budget {
   bool take_bytes(size_t bytes) { return take(bytes_, bytes); }
   uint64_t work_left() const { return work_; }
 
-  // What a model of a few bytes may cost: half a second and 128 MiB, about.
+  // What a model of a few bytes may cost: half a second and 64 MiB, about.
   static constexpr uint64_t kSteps = 1 << 18, kStepsPerNode = 64;
   static constexpr uint64_t kWork = uint64_t{1} << 26;
-  static constexpr uint64_t kBytes = uint64_t{128} << 20;
+  static constexpr uint64_t kBytes = uint64_t{64} << 20;
 
  private:
   static bool take(uint64_t& left, uint64_t amount) {

@@ -53,7 +53,7 @@ TEST(Folding, weights_are_turned_as_often_as_the_model_warrants) {
   EXPECT_TRUE(folds(graph, turn, {w}));
   size_t folded = 0;
   for (int i = 0; i < 200; ++i) folded += folds(graph, turn, {w}) ? 1 : 0;
-  EXPECT_LT(folded, 40U) << "128 MiB in all";
+  EXPECT_LT(folded, 20U) << "64 MiB in all";
   Budget::open()->grant_bytes(size_t{1} << 30);
   EXPECT_TRUE(folds(graph, turn, {w}));
 }

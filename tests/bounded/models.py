@@ -154,13 +154,13 @@ def chain(n):
 def parallel_wires(n):
     nodes = [node("Softmax", ["x"], [f"t{i}"], [attr_int("axis", 0)]) for i in range(n)]
     nodes += [node("Max", [f"t{i}" for i in range(n)], ["y"])]
-    return model(one_input(nodes, dims=[4]))
+    return model(one_input(nodes, dims=[4], out_dims=[4]))
 
 
 def wide_split(n):
     nodes = [node("Split", ["x"], [f"t{i}" for i in range(n)], [attr_int("axis", 0)]),
              node("Concat", [f"t{i}" for i in reversed(range(n))], ["y"], [attr_int("axis", 0)])]
-    return model(one_input(nodes, dims=[n]))
+    return model(one_input(nodes, dims=[n], out_dims=[n]))
 
 
 def unused_functions(n):
