@@ -98,9 +98,14 @@ class Analysis {
     }
     if (refused) return all(id, Flow::Kind::refused);
     if (!rows && !late && !length) return;
-    if (rows && late)
-      return refuse(id, "it joins rows with something that is known at the stream's end only");
     const auto& outputs = node.outputs;
+    if (rows && late) {
+      const bool by_rows = std::any_of(outputs.begin(), outputs.end(), [&](const Fact& fact) {
+        return fact.present() && along(fact, flows_.symbol).axis;
+      });
+      if (!by_rows) return settle(id, Streaming::of(Kind::whole));  // an If with rows in a branch
+      return refuse(id, "it joins rows with something that is known at the stream's end only");
+    }
     const bool lengths = std::all_of(outputs.begin(), outputs.end(), [](const Fact& fact) {
       return !fact.present() || is_length(fact);
     });
@@ -156,6 +161,10 @@ class Analysis {
       (found.axis ? some : none) = true;
     }
     if (!some) return Streaming::of(Kind::whole);
+    if (has_bodies(node.use))
+      return Streaming::refuse(
+          "what its subgraphs do to rows is not followed, unless it is known "
+          "which of them runs");
     if (none) return Streaming::refuse("some of its outputs need the whole axis");
     std::optional<Dim> length;
     for (const Outlet input : node.inputs) {

@@ -3,9 +3,11 @@
 #include <set>
 
 #include "gradient/builder.h"
+#include "ops/control/bodies_of.h"
 #include "ops/list.h"
 #include "stream/pulse_start.h"
 #include "stream/rows.h"
+#include "typed/body.h"
 #include "typed/eval.h"
 
 namespace sdx::stream {
@@ -582,6 +584,10 @@ int oldest_opset(const typed::Graph& graph) {
   for (const typed::Node& node : graph.nodes()) {
     if (node.kind != typed::Node::Kind::op || !node.op().domain.empty()) continue;
     if (const Signature* own = node.op().at(node.use.opset)) opset = std::max(opset, own->since);
+    for (const auto& [name, body] : ops::bodies_of(node.use, node.resolved.get())) {
+      if (const auto* inside = dynamic_cast<const typed::GraphBody*>(body))
+        opset = std::max(opset, oldest_opset(inside->graph()));
+    }
   }
   return opset;
 }

@@ -1,6 +1,8 @@
 // A pulsed graph as an ONNX model.
 #include "model/tensor.h"
+#include "ops/control/bodies_of.h"
 #include "stream/pulsed.h"
+#include "typed/body.h"
 
 namespace sdx::stream {
 namespace {
@@ -55,82 +57,129 @@ Result<model::Attribute> attribute_of(const std::string& name, const AttrValue& 
   return attr;
 }
 
+// A graph, and those inside its nodes, as the messages of a model.
 class Writer {
  public:
-  explicit Writer(const Pulsed& pulsed) : pulsed_(pulsed), graph_(pulsed.graph) {}
+  using Imported = std::map<std::string, int>;  // operator sets by domain
 
-  Result<model::Model> run(const std::string& open) {
-    made_.ir_version = kIrVersion;
-    made_.producer_name = "sardonyx";
-    made_.graph.emplace();
-    made_.graph->name = graph_.name.empty() ? "pulsed" : graph_.name;
+  // Names of wires without one begin with `prefix`.
+  Writer(const typed::Graph& graph, Imported& imported, std::string open, std::string prefix)
+      : graph_(graph), imported_(imported), open_(std::move(open)), prefix_(std::move(prefix)) {}
+
+  // `captured`: inputs of a graph inside that are wires of the one around it.
+  Result<model::Graph> run(const std::map<Outlet, std::string>& captured = {}) {
+    names_ = captured;
     for (const typed::Output& output : graph_.outputs()) outputs_[output.outlet] = output.name;
-    imported_[""] = pulsed_.opset;
+    for (const Outlet input : graph_.inputs()) {
+      if (!captured.contains(input)) source(input);
+    }
     for (uint32_t id = 0; id < graph_.size(); ++id) {
-      if (Status status = node(id, open); !status)
+      if (graph_.node(id).kind == typed::Node::Kind::source) continue;
+      if (Status status = node(id); !status)
         return std::move(status).error().in(fmt::format("node {}", typed::shown(graph_.node(id))));
     }
     for (const typed::Output& output : graph_.outputs()) {
       const std::string& made = names_.at(output.outlet);
+      const std::string name = output_name(output.name);
       // One wire under two names, or an input that is an output.
-      if (made != output.name) copy(made, output.name);
-      model::ValueInfo& info = made_.graph->output.emplace_back();
-      info.name = output.name;
-      info.type = type_of(graph_.fact(output.outlet), open);
-    }
-    for (const Pulsed::State& state : pulsed_.states)
-      made_.graph->initializer.push_back(model::from_tensor(state.initial, state.input));
-    for (const auto& [domain, version] : imported_) {
-      model::OpsetId& import = made_.opset_import.emplace_back();
-      import.domain = domain;
-      import.version = version;
+      if (made != name) copy(made, name);
+      model::ValueInfo& info = made_.output.emplace_back();
+      info.name = name;
+      info.type = type_of(graph_.fact(output.outlet), open_);
     }
     return std::move(made_);
   }
 
  private:
+  // Names are unique in all graphs together.
+  std::string output_name(const std::string& name) const { return prefix_ + name; }
+
+  void source(Outlet input) {
+    const std::string& own = graph_.node(input.node).use.name;
+    names_[input] = prefix_.empty() ? own : fmt::format("{}%{}.0", prefix_, input.node);
+    model::ValueInfo& info = made_.input.emplace_back();
+    info.name = names_[input];
+    info.type = type_of(graph_.fact(input), open_);
+  }
   void copy(const std::string& from, const std::string& to) {
-    model::Node& identity = made_.graph->node.emplace_back();
+    model::Node& identity = made_.node.emplace_back();
     identity.op_type = "Identity";
     identity.input = {from};
     identity.output = {to};
   }
   std::string name(Outlet outlet) const {
     const auto output = outputs_.find(outlet);
-    const bool source = graph_.node(outlet.node).kind == typed::Node::Kind::source;
-    if (output != outputs_.end() && !source) return output->second;
-    if (source) return graph_.node(outlet.node).use.name;
-    return fmt::format("%{}.{}", outlet.node, outlet.slot);
+    if (output != outputs_.end()) return output_name(output->second);
+    return fmt::format("{}%{}.{}", prefix_, outlet.node, outlet.slot);
   }
 
-  Status node(uint32_t id, const std::string& open) {
+  Status node(uint32_t id) {
     const typed::Node& node = graph_.node(id);
     for (uint32_t slot = 0; slot < node.outputs.size(); ++slot)
       names_[{id, slot}] = name({id, slot});
-    if (node.kind == typed::Node::Kind::source) {
-      model::ValueInfo& info = made_.graph->input.emplace_back();
-      info.name = node.use.name;
-      info.type = type_of(node.outputs[0], open);
-      return ok();
-    }
     if (node.kind == typed::Node::Kind::constant) {
-      made_.graph->initializer.push_back(
-          model::from_tensor(*node.outputs[0].value, names_[{id, 0}]));
+      made_.initializer.push_back(model::from_tensor(*node.outputs[0].value, names_[{id, 0}]));
       return ok();
     }
-    model::Node& made = made_.graph->node.emplace_back();
+    if (node.op().taken != nullptr) {
+      const Facts in = graph_.facts(node.inputs);
+      if (const auto body = node.op().taken(node.resolved.get(), in)) return inlined(id, *body);
+    }
+    model::Node made;
     made.op_type = node.op().name;
     made.domain = node.op().domain;
     made.name = node.use.name;
     SDX_TRY(import(node));
-    for (const Outlet input : node.inputs)
-      made.input.push_back(input.present() ? names_.at(input) : "");
+    const ops::NamedBodies bodies = ops::bodies_of(node.use, node.resolved.get());
+    const size_t formal = bodies.empty() ? node.inputs.size() : node.use.formal_inputs;
+    for (size_t i = 0; i < formal; ++i)
+      made.input.push_back(node.inputs[i].present() ? names_.at(node.inputs[i]) : "");
     while (!made.input.empty() && made.input.back().empty()) made.input.pop_back();
     for (uint32_t slot = 0; slot < node.outputs.size(); ++slot)
       made.output.push_back(node.use.wants(slot) ? names_[{id, slot}] : "");
     for (const auto& [key, value] : node.use.attrs) {
+      if (std::holds_alternative<std::shared_ptr<const BodySource>>(value)) continue;
       SDX_ASSIGN(made.attribute.emplace_back(), attribute_of(key, value));
     }
+    for (const auto& [key, body] : bodies) {
+      SDX_ASSIGN(made.attribute.emplace_back(), body_of(id, std::string(key), *body));
+    }
+    made_.node.push_back(std::move(made));
+    return ok();
+  }
+
+  Result<model::Graph> inside(uint32_t id, const std::string& key, const Body& body) {
+    const typed::Node& node = graph_.node(id);
+    const auto* typed_body = dynamic_cast<const typed::GraphBody*>(&body);
+    if (typed_body == nullptr)
+      return fail("SDX-S0063", "attribute \"{}\" has no place in a pulsed model", key);
+    const typed::Graph& graph = typed_body->graph();
+    // What it reads of the graph around it are its last inputs.
+    std::map<Outlet, std::string> captured;
+    const size_t count = node.inputs.size() - node.use.formal_inputs;
+    const size_t first = graph.inputs().size() - count;
+    for (size_t i = 0; i < count; ++i)
+      captured[graph.inputs()[first + i]] = names_.at(node.inputs[node.use.formal_inputs + i]);
+    return Writer(graph, imported_, open_, fmt::format("{}%{}.{}.", prefix_, id, key))
+        .run(captured);
+  }
+  Result<model::Attribute> body_of(uint32_t id, const std::string& key, const Body& body) {
+    model::Attribute attr;
+    attr.name = key;
+    attr.type = model::AttributeType::g;
+    SDX_ASSIGN(model::Graph made, inside(id, key, body));
+    made.name = key;
+    attr.g = std::move(made);
+    return attr;
+  }
+  // Where it is known which branch runs, its nodes stand here.
+  Status inlined(uint32_t id, const Body& body) {
+    SDX_ASSIGN(model::Graph branch, inside(id, "taken", body));
+    std::move(branch.node.begin(), branch.node.end(), std::back_inserter(made_.node));
+    std::move(branch.initializer.begin(), branch.initializer.end(),
+              std::back_inserter(made_.initializer));
+    for (uint32_t slot = 0; slot < graph_.node(id).outputs.size(); ++slot)
+      names_[{id, slot}] = branch.output[slot].name;
     return ok();
   }
   // Operators that another version of their set gave to the graph must mean the same in this one.
@@ -144,12 +193,29 @@ class Writer {
     return ok();
   }
 
-  const Pulsed& pulsed_;
   const typed::Graph& graph_;
-  model::Model made_;
+  Imported& imported_;
+  const std::string open_, prefix_;
+  model::Graph made_;
   std::map<Outlet, std::string> names_, outputs_;
-  std::map<std::string, int> imported_;
 };
+
+Result<model::Model> written(const Pulsed& pulsed, const std::string& open) {
+  model::Model made;
+  made.ir_version = kIrVersion;
+  made.producer_name = "sardonyx";
+  Writer::Imported imported{{"", pulsed.opset}};
+  SDX_ASSIGN(made.graph, Writer(pulsed.graph, imported, open, "").run());
+  made.graph->name = pulsed.graph.name.empty() ? "pulsed" : pulsed.graph.name;
+  for (const Pulsed::State& state : pulsed.states)
+    made.graph->initializer.push_back(model::from_tensor(state.initial, state.input));
+  for (const auto& [domain, version] : imported) {
+    model::OpsetId& import = made.opset_import.emplace_back();
+    import.domain = domain;
+    import.version = version;
+  }
+  return made;
+}
 
 }  // namespace
 
@@ -160,7 +226,7 @@ Result<model::Model> to_model(const Pulsed& pulsed) {
       if (!dim.is_const()) open = dim.text();
     }
   }
-  return Writer(pulsed).run(open);
+  return written(pulsed, open);
 }
 
 }  // namespace sdx::stream
