@@ -65,7 +65,7 @@ class Generator {
 
   Wire grow(const Wire& from) {
     Builder& b = *build_;
-    switch (pick(27)) {
+    switch (pick(33)) {
       case 0: {
         const char* names[] = {"Relu", "Tanh", "Sigmoid", "Neg", "Abs"};
         const char* name = names[pick(5)];
@@ -192,6 +192,37 @@ class Generator {
             b.op("Concat", {b.ints({first}), b.sub(size, b.ints({first}))}, {{"axis", int64_t{0}}});
         return {b.ops("Split", {from.at, sizes}, {{"axis", int64_t{2}}}, 2)[1], from.channels};
       }
+      case 26:
+        return conv_3d(from);
+      case 27: {
+        note("Scan");
+        const int64_t hidden = 1 + pick(4);
+        const auto some = [&](Dims dims) {
+          return noise(DType::f32, dims, uint64_t(pick(1 << 30)));
+        };
+        return {scanned_rows(b, from.at, weight({1, hidden}), some({from.channels, hidden}),
+                             some({hidden, hidden})),
+                hidden};
+      }
+      case 28: {
+        const int64_t exclusive = pick(2);
+        note(fmt::format("CumProd {}", exclusive));
+        return {b.op("CumProd", {from.at, b.ints({2})}, {{"exclusive", exclusive}}), from.channels};
+      }
+      case 29: {
+        if (from.channels > 1) return pool_2d(from);
+        note("Expand");
+        return {b.op("Expand", {from.at, b.ints({1, 3, 1})}), 3};
+      }
+      case 30:
+        return pool_2d(from);
+      case 31: {
+        // All channels of a row in one, and apart again.
+        note("Flatten");
+        const Outlet turned = b.transpose(from.at, {2, 0, 1});
+        const Outlet flat = b.op("Flatten", {turned}, {{"axis", int64_t{1}}});
+        return {b.transpose(b.op("Unsqueeze", {flat, b.ints({0})}), {0, 2, 1}), from.channels};
+      }
       default: {
         note("Split");
         if (from.channels < 2) return {b.op("Identity", {from.at}), from.channels};
@@ -227,6 +258,36 @@ class Generator {
     const Outlet turned = b.transpose(y, {0, 3, 1, 2});
     const Outlet flat = b.op("Reshape", {turned, b.ints({1, -1, 2 * from.channels})});
     return {b.transpose(flat, {0, 2, 1}), 2 * from.channels};
+  }
+  Wire conv_3d(const Wire& from) {
+    Builder& b = *build_;
+    const int64_t k = 1 + pick(3), dilation = 1 + pick(2), stride = 1 + pick(2);
+    const int64_t reach = (k - 1) * dilation + 1, before = pick(reach), after = pick(reach);
+    const int64_t across = 1 + pick(std::min<int64_t>(2, from.channels));
+    note(fmt::format("Conv of volumes k{} d{} s{} p{},{}", k, dilation, stride, before, after));
+    // [1, 1, 1, channels, rows]
+    const Outlet volume = b.op("Unsqueeze", {from.at, b.ints({1, 2})});
+    const Outlet y = b.op("Conv", {volume, weight({2, 1, 1, across, k}), weight({2})},
+                          {{"strides", std::vector<int64_t>{1, 1, stride}},
+                           {"dilations", std::vector<int64_t>{1, 1, dilation}},
+                           {"pads", std::vector<int64_t>{0, 0, before, 0, 0, after}}});
+    const int64_t to = 2 * (from.channels - across + 1);
+    const Outlet flat = b.op("Reshape", {b.transpose(y, {0, 4, 1, 2, 3}), b.ints({1, -1, to})});
+    return {b.transpose(flat, {0, 2, 1}), to};
+  }
+  // Over rows alone, of [1, 1, channels, rows].
+  Wire pool_2d(const Wire& from) {
+    Builder& b = *build_;
+    const int64_t k = 1 + pick(3), stride = 1 + pick(3), before = pick(k), after = pick(k);
+    const bool powers = pick(2) == 0;
+    note(fmt::format("{} of images k{} s{} p{},{}", powers ? "LpPool" : "MaxPool", k, stride,
+                     before, after));
+    const Outlet image = b.op("Unsqueeze", {from.at, b.ints({1})});
+    const Outlet y = b.op(powers ? "LpPool" : "MaxPool", {image},
+                          {{"kernel_shape", std::vector<int64_t>{1, k}},
+                           {"strides", std::vector<int64_t>{1, stride}},
+                           {"pads", std::vector<int64_t>{0, before, 0, after}}});
+    return {b.op("Squeeze", {y, b.ints({1})}), from.channels};
   }
   // Overlapping frames of one channel, by a Fourier transform.
   Wire frames(const Wire& from) {
@@ -367,8 +428,14 @@ class Generator {
     return {b.transpose(b.op("Attention", in, std::move(attrs)), {0, 2, 1}), 2 * size};
   }
   Outlet reduced(const Wire& from) {
-    const char* names[] = {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL2"};
-    const char* name = names[pick(5)];
+    if (pick(4) == 0) {
+      const char* name = pick(2) == 0 ? "GlobalAveragePool" : "GlobalMaxPool";
+      note(name);
+      return build_->op(name, {from.at});
+    }
+    const char* names[] = {"ReduceSum", "ReduceMean", "ReduceMax",
+                           "ReduceMin", "ReduceL2",   "ReduceProd"};
+    const char* name = names[pick(6)];
     note(name);
     return build_->op(name, {from.at, build_->ints({2})}, {{"keepdims", pick(2)}});
   }

@@ -200,6 +200,31 @@ inline Outlet voice_detector(Network& n, Outlet x) {
   return b.op("Sigmoid", {n.conv(b.op("Relu", {b.transpose(at, {1, 2, 0})}), 12, 1, 1)});
 }
 
+// A recurrence written out as a Scan, behind and before convolutions.
+inline Outlet scanned(Network& n, Outlet x) {
+  Builder& b = n.b;
+  const Outlet at = b.op("Relu", {n.conv(x, 6, 8, 3, 1, 1, 1)});
+  const Outlet rows = scanned_rows(b, at, n.weight({1, 5}), noise(DType::f32, {8, 5}, 91),
+                                   noise(DType::f32, {5, 5}, 92));
+  return n.conv(rows, 5, 3, 2, 2);
+}
+
+// Pictures one after the other: windows over time and place, some of them dilated.
+inline Outlet video(Network& n, Outlet x) {
+  Builder& b = n.b;
+  const auto conv = [&](Outlet from, int64_t in, int64_t out, std::vector<int64_t> pads,
+                        std::vector<int64_t> strides, std::vector<int64_t> dilations) {
+    return b.op("Relu", {b.op("Conv", {from, n.weight({out, in, 3, 3, 3}), n.weight({out})},
+                              {{"pads", std::move(pads)},
+                               {"strides", std::move(strides)},
+                               {"dilations", std::move(dilations)}})});
+  };
+  Outlet at = conv(x, 2, 4, {1, 1, 1, 1, 1, 1}, {1, 2, 2}, {1, 1, 1});  // [1, 4, T, 3, 3]
+  at = conv(at, 4, 6, {4, 1, 1, 0, 1, 1}, {2, 1, 1}, {2, 1, 1});        // causal, half the rate
+  at = b.op("MaxPool", {at}, {{"kernel_shape", std::vector<int64_t>{2, 3, 3}}});
+  return b.op("Sigmoid", {at});
+}
+
 inline const std::vector<NetworkCase>& networks() {
   static const Dim t = Dim::symbol("T");
   static const std::vector<NetworkCase> all = {
@@ -212,6 +237,8 @@ inline const std::vector<NetworkCase>& networks() {
       {"conformer", {1, 10, t}, 2, 256, 32, conformer},
       {"front_end", {1, t, 1}, 1, 200, 8, front_end},
       {"voice_detector", {1, 1, t}, 2, 256, 16, voice_detector},
+      {"scanned", {1, 6, t}, 2, 90, 6, scanned},
+      {"video", {1, 2, t, 6, 6}, 2, 40, 4, video},
   };
   return all;
 }

@@ -4,6 +4,7 @@
 #include "gradient/builder.h"
 #include "stream/rows.h"
 #include "stream/stream.h"
+#include "typed/body.h"
 
 namespace sdx::stream {
 
@@ -17,6 +18,40 @@ inline Tensor noise(DType type, Dims dims, uint64_t seed) {
     set_f64(type, tensor.raw(), i, double((state >> 33) % 200001) / 100000.0 - 1.0);
   }
   return tensor;
+}
+
+// The body of a Scan: h = tanh(x W + h U), and h as a row.
+class RecurrentBody : public BodySource {
+ public:
+  RecurrentBody(Tensor w, Tensor u) : w_(std::move(w)), u_(std::move(u)) {}
+  size_t inputs() const override { return 2; }
+  size_t outputs() const override { return 2; }
+  Result<std::shared_ptr<const Body>> type(const Facts& formal, const Facts&) const override {
+    typed::Graph graph;
+    Builder b(graph);
+    const Outlet h = graph.source("h", formal[0]), x = graph.source("x", formal[1]);
+    const Outlet sum =
+        b.add(b.op("MatMul", {x, graph.constant(w_)}), b.op("MatMul", {h, graph.constant(u_)}));
+    const Outlet next = b.op("Tanh", {sum});
+    graph.output("h", next);
+    graph.output("row", b.op("Identity", {next}));
+    SDX_TRY(b.status());
+    return std::shared_ptr<const Body>(std::make_shared<typed::GraphBody>(std::move(graph)));
+  }
+
+ private:
+  Tensor w_, u_;
+};
+// [1, in, T] -> [1, hidden, T]; `first` is the state before row 0.
+inline Outlet scanned_rows(Builder& b, Outlet x, Outlet first, Tensor w, Tensor u) {
+  const AttrValue body = std::shared_ptr<const BodySource>(
+      std::make_shared<RecurrentBody>(std::move(w), std::move(u)));
+  return b.ops("Scan", {first, x},
+               {{"body", body},
+                {"num_scan_inputs", int64_t{1}},
+                {"scan_input_axes", std::vector<int64_t>{2}},
+                {"scan_output_axes", std::vector<int64_t>{2}}},
+               2)[1];
 }
 
 inline Settings plain_settings() {
