@@ -3,7 +3,8 @@
 
     bench/streamed.py [--models DIR]... [--json FILE] NAME:AXIS:ROWS:PULSE...
 
-For each model (DIR/NAME.onnx) along an open size, or INPUT/NUMBER, which opens one:
+For each model (DIR/NAME.onnx) along an open size; INPUT/NUMBER, which opens one; or INPUT/NUMBER/WINDOW[/HOP], for a model of one
+window, with ,OUTPUT=INPUT for its states, which begin as zeros, and ,INPUT=NUMBER for inputs that have one value:
   stream   the digests of `run --stream` in five chunkings are those of the whole run
   pulsed   the model that `stream -o` writes, pulse after pulse, gives the whole run's bits here
   peer     and lies within 1e-5 of them in onnxruntime, relative to the output's largest element
@@ -44,9 +45,18 @@ class Case:
         self.feeds = {}
         for port in self.report["inputs"]:
             dims = [rows if i == port.get("axis") else size for i, size in enumerate(port["shape"])]
-            self.feeds[port["name"]] = (rng.uniform(-1, 1, dims).astype(np.float32), port.get("axis"))
-            np.save(folder / f"{port['name']}.npy", self.feeds[port["name"]][0])
-        self.given = [word for name in self.feeds for word in ("--input", f"{name}={folder / name}.npy")]
+            first = port["name"] in self.first_values()
+            values = np.zeros(dims) if first else rng.uniform(-1, 1, dims)
+            self.feeds[port["name"]] = (values.astype(np.float32), port.get("axis"))
+            np.save(self.file(port["name"]), self.feeds[port["name"]][0])
+        self.given = [word for name in self.feeds for word in ("--input", f"{name}={self.file(name)}")]
+
+    def first_values(self):
+        """Inputs that are states before the first window."""
+        return {pair.split("=")[1] for pair in self.axis.split(",")[1:]}
+
+    def file(self, name, kind="npy"):
+        return self.folder / f"{name.replace(':', '_').replace('/', '_')}.{kind}"
 
     def whole(self):
         """The whole run through a stream of one push: the model's own sizes may be fixed."""
@@ -76,11 +86,11 @@ class Case:
         given, count = [], self.rows // self.pulse
         for name, _, parts in self.pulses():
             for i, part in enumerate(parts):
-                np.save(self.folder / f"{name}_{i}.npy", part)
-                given += ["--input", f"{name}={self.folder / f'{name}_{i}.npy'}"]
+                np.save(self.file(f"{name}_{i}"), part)
+                given += ["--input", f"{name}={self.file(f'{name}_{i}')}"]
         for name, (array, axis) in self.feeds.items():
             if axis is None:
-                given += ["--input", f"{name}={self.folder / name}.npy"]
+                given += ["--input", f"{name}={self.file(name)}"]
         for state in self.report["states"]:
             given += ["--state", f"{state['output']}={state['input']}"]
         out = self.folder / "here"
@@ -121,21 +131,21 @@ class Case:
                     "states": self.report["states"], "outputs": []}
         question["first"] = self.first_states()
         for name, _, parts in self.pulses():
-            file = self.folder / f"{name}.raw"
+            file = self.file(name, "raw")
             file.write_bytes(b"".join(part.tobytes() for part in parts))
             question["inputs"].append({"name": name, "dims": list(parts[0].shape), "file": str(file)})
         for name, (array, axis) in self.feeds.items():
             if axis is None:
-                file = self.folder / f"{name}.raw"
+                file = self.file(name, "raw")
                 file.write_bytes(array.tobytes())
                 question["fixed"].append({"name": name, "dims": list(array.shape), "file": str(file)})
         for name in self.outputs():
-            question["outputs"].append({"name": name, "file": str(self.folder / f"{name}.out")})
+            question["outputs"].append({"name": name, "file": str(self.file(name, "out"))})
         (self.folder / "question.json").write_text(json.dumps(question))
         call("node", ROOT / "bench/peer_stream.mjs", peer, self.folder / "question.json")
         parts = {}
         for name, output in self.outputs().items():
-            raw = np.fromfile(self.folder / f"{name}.out", np.float32)
+            raw = np.fromfile(self.file(name, "out"), np.float32)
             dims = list(self.results[name].shape)
             dims[output["axis"]] = -1
             parts[name] = [part.reshape(dims) for part in np.split(raw, self.rows // self.pulse)]
@@ -170,13 +180,14 @@ def main():
     print(f"{'model':20} {'rows':>6} {'pulse':>5}  {'stream':8} {'pulsed':8} {'onnxruntime':>12}  delay  state")
     for text in options.cases:
         name, axis, rows, pulse = text.split(":")
+        axis = axis.replace("//", "\0").replace("/", ":").replace("\0", "::")  # onnx//Flatten_0 is a name
         model = next((path for folder in options.models for path in [pathlib.Path(folder) / f"{name}.onnx"] if path.exists()),
                      None)
         if model is None:
             raise SystemExit(f"no {name}.onnx in {', '.join(options.models)}")
         with tempfile.TemporaryDirectory() as folder:
             try:
-                case = Case(options.program, model, axis.replace("/", ":"), int(rows), int(pulse), pathlib.Path(folder))
+                case = Case(options.program, model, axis, int(rows), int(pulse), pathlib.Path(folder))
                 whole = case.whole()
                 one = case.digests("--stream", case.axis, "--chunk", case.rows)
                 stream = all(case.digests("--stream", case.axis, "--chunk", size) == one for size in (*CHUNKS, case.pulse))

@@ -190,7 +190,9 @@ Command stream_command(CommandLine program) {
   auto flags = std::make_shared<Flags>();
   app.option("model", flags->model, "an .onnx file, or its text (.txt)").required();
   app.option("--axis", flags->axis,
-             "the open size along which rows come, or INPUT:AXIS, which opens one")
+             "the open size along which rows come; INPUT:AXIS, which opens one; or "
+             "INPUT:AXIS:WINDOW[:HOP] for a model of one window; then ,OUTPUT=INPUT for states and "
+             ",INPUT=NUMBER for inputs of one value")
       .required();
   app.option("--pulse", flags->pulse, "rows of each push; without it any multiple is taken");
   app.option("-o", flags->out, "write the pulsed model here, its state as inputs and outputs");

@@ -14,9 +14,11 @@ namespace sardonyx {
 
 class Stream {
  public:
-  // `axis`: the name of an open size of the inputs, or "INPUT:AXIS", which opens one that has a
-  // number. A model that cannot be streamed is an error that names the node and the reason
-  // (SDX-S0010).
+  // `axis`: the name of an open size of the inputs; "INPUT:AXIS", which opens one that has a
+  // number; or "INPUT:AXIS:WINDOW[:HOP]", for a model of one window, with ",OUTPUT=INPUT" for each
+  // state.
+  // ",INPUT=NUMBER" gives an input one value (docs/streaming.md). A model that cannot be streamed
+  // is an error that names the node and the reason (SDX-S0010).
   static Stream open(const Model& model, const std::string& axis, const Options& options = {}) {
     return try_open(model, axis, options).value();
   }

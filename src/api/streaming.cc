@@ -1,11 +1,101 @@
 #include "api/streaming.h"
 
+#include <algorithm>
 #include <charconv>
+#include <optional>
+
+#include "api/windowed.h"
+#include "model/tensor.h"
 
 namespace sdx {
 namespace {
 
 constexpr std::string_view kOpened = "T";
+
+// What the text of an axis asks for: AXIS[,OUTPUT=INPUT]...[,INPUT=NUMBER]..., where AXIS is an
+// open size, INPUT:AXIS or INPUT:AXIS:WINDOW[:HOP]. Names may have colons of their own.
+struct AxisText {
+  std::string symbol;  // empty: an axis of an input is opened
+  Windows windows;     // 0 rows: the axis alone
+  std::vector<std::pair<std::string, double>> fixed;
+};
+
+std::optional<double> number_of(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<AxisText> parsed(std::string_view text) {
+  AxisText made;
+  std::string_view head = text.substr(0, text.find(','));
+  for (text.remove_prefix(head.size()); !text.empty();) {
+    text.remove_prefix(1);
+    const std::string_view pair = text.substr(0, text.find(','));
+    text.remove_prefix(pair.size());
+    const size_t at = pair.find('=');
+    if (at == std::string_view::npos) return std::nullopt;
+    const std::string left(pair.substr(0, at)), right(pair.substr(at + 1));
+    if (const auto number = number_of(right)) {
+      made.fixed.emplace_back(left, *number);
+    } else {
+      made.windows.states.emplace_back(left, right);
+    }
+  }
+  std::vector<int64_t> numbers;
+  while (numbers.size() < 3) {
+    const size_t at = head.rfind(':');
+    if (at == std::string_view::npos) break;
+    int64_t number = 0;
+    const char* last = head.data() + head.size();
+    const auto [end, error] = std::from_chars(head.data() + at + 1, last, number);
+    if (error != std::errc() || end != last || number < 0) break;
+    numbers.insert(numbers.begin(), number);
+    head = head.substr(0, at);
+  }
+  const bool framed = numbers.size() > 1;
+  if (framed && numbers[1] == 0) return std::nullopt;
+  if ((!framed && !made.windows.states.empty()) || head.empty()) return std::nullopt;
+  if (numbers.empty()) {
+    if (head.find(':') != std::string_view::npos) return std::nullopt;
+    made.symbol = head;
+    return made;
+  }
+  made.windows.input = head;
+  made.windows.axis = size_t(numbers[0]);
+  if (framed) made.windows.rows = made.windows.hop = numbers[1];
+  if (numbers.size() > 2) made.windows.hop = numbers[2];
+  return made;
+}
+
+// The model with an input that has one value for good: which branch of an If runs may hang on it.
+Result<std::shared_ptr<const model::Model>> with_value(const model::Model& model,
+                                                       const std::string& name, double value) {
+  auto made = std::make_shared<model::Model>(model);
+  if (!made->graph) return fail("SDX-S0071", "the model has no graph");
+  std::vector<model::ValueInfo>& inputs = made->graph->input;
+  const auto input = std::find_if(inputs.begin(), inputs.end(),
+                                  [&](const model::ValueInfo& info) { return info.name == name; });
+  if (input == inputs.end()) return fail("SDX-S0071", "the model has no input \"{}\"", name);
+  const auto* type = input->type ? input->type->tensor() : nullptr;
+  Dims dims;
+  for (size_t i = 0; type != nullptr && type->shape && i < type->shape->dim.size(); ++i) {
+    if (type->shape->dim[i].number() == nullptr)
+      return fail("SDX-S0071", "input \"{}\" has open sizes and takes no number", name);
+    dims.push_back(*type->shape->dim[i].number());
+  }
+  if (type == nullptr || !type->shape || type->dtype() == DType::string ||
+      type->dtype() == DType::undefined)
+    return fail("SDX-S0071", "input \"{}\" takes no number", name);
+  Tensor tensor = Tensor::make(type->dtype(), dims);
+  for (size_t i = 0; i < tensor.count(); ++i) set_f64(type->dtype(), tensor.raw(), i, value);
+  inputs.erase(input);
+  std::erase_if(made->graph->initializer,
+                [&](const model::TensorData& old) { return old.name == name; });
+  made->graph->initializer.push_back(model::from_tensor(tensor, name));
+  return std::shared_ptr<const model::Model>(std::move(made));
+}
 
 // The model with one size of an input open; what was declared further on is told anew.
 Result<std::shared_ptr<const model::Model>> opened(const model::Model& model,
@@ -45,15 +135,22 @@ stream::Settings settings_of(const CompileOptions& options) {
 Result<std::shared_ptr<const stream::Source>> stream_source(
     std::shared_ptr<const model::Model> model, const std::string& axis,
     const CompileOptions& options) {
-  std::string symbol = axis;
-  if (const size_t at = axis.rfind(':'); at != std::string::npos) {
-    size_t number = 0;
-    const char* last = axis.data() + axis.size();
-    const auto [end, error] = std::from_chars(axis.data() + at + 1, last, number);
-    if (error != std::errc() || end != last)
-      return fail("SDX-S0071", "\"{}\" is neither an open size nor INPUT:AXIS", axis);
-    SDX_ASSIGN(model, opened(*model, axis.substr(0, at), number));
-    symbol = kOpened;
+  const std::optional<AxisText> text = parsed(axis);
+  if (!text) {
+    Error error = fail("SDX-S0071", "\"{}\" names no axis", axis);
+    error.help =
+        "an open size, INPUT:AXIS or INPUT:AXIS:WINDOW[:HOP]; then ,OUTPUT=INPUT for states and "
+        ",INPUT=NUMBER for inputs that have one value";
+    return error;
+  }
+  for (const auto& [input, value] : text->fixed) {
+    SDX_ASSIGN(model, with_value(*model, input, value));
+  }
+  const std::string symbol = text->symbol.empty() ? std::string(kOpened) : text->symbol;
+  if (text->windows.rows > 0) {
+    SDX_ASSIGN(model, windowed(*model, text->windows, symbol));
+  } else if (text->symbol.empty()) {
+    SDX_ASSIGN(model, opened(*model, text->windows.input, text->windows.axis));
   }
   if (options.set.contains(symbol))
     return fail("SDX-S0072", "the streamed axis \"{}\" has no size to be set", symbol);
