@@ -2,7 +2,8 @@
 BUILD ?= build
 JOBS  ?= $(shell nproc)
 
-.PHONY: all configure configure-test demo test checks bench serve deb check-deb site ops format check-format fuzz out-of-memory proofs soak scaling arm64 test-arm64 tidy clean
+.PHONY: all configure configure-test demo test checks bench serve install wheel deb check-deb site ops format check-format fuzz \
+        out-of-memory proofs soak scaling arm64 test-arm64 tidy clean
 
 all: configure-test
 	cmake --build $(BUILD) -j $(JOBS)
@@ -44,6 +45,16 @@ serve: configure
 	@scripts/install_deps.sh serve
 	cmake --preset release -B $(BUILD) >/dev/null
 	cmake --build $(BUILD) -j $(JOBS) --target sardonyx_cli
+
+# Into PREFIX: program, libraries, headers, Python package, manual page, completions.
+PREFIX ?= /usr/local
+install: configure-test
+	cmake --build $(BUILD) -j $(JOBS) --target sardonyx sardonyx_shared sardonyx_cli sardonyx_python
+	cmake --install $(BUILD) --prefix $(PREFIX)
+
+# A wheel for this Python, in build/wheels, and a test of it in a fresh virtual environment.
+wheel: configure-test
+	JOBS=$(JOBS) tests/wheel.sh $(BUILD)/wheels
 
 # The Debian packages, in build-deb/packages, and their judgement by lintian.
 deb:

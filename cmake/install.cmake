@@ -15,14 +15,16 @@ endfunction()
 
 function(sdx_install)
   # What the archive needs, by name, as a linker finds it anywhere.
-  set(needed -lfmt)
-  foreach(library ${RE2_LIBRARY} ${SDX_IMAGE_LIBRARIES})
+  set(needed "")
+  foreach(library ${SDX_RE2_LIBRARY} ${SDX_IMAGE_LIBRARIES})
     get_filename_component(name ${library} NAME_WE)
     string(REGEX REPLACE "^lib" "-l" name ${name})
     list(APPEND needed ${name})
   endforeach()
-  list(APPEND needed -lpthread)
+  # fmt and threads come by find_dependency, the others by their names.
   set(SDX_NEEDED "${needed}")
+  list(PREPEND needed -lfmt)
+  list(APPEND needed -lpthread)
   string(REPLACE ";" " " SDX_NEEDED_WORDS "${needed}")
 
   set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Sardonyx)
@@ -41,6 +43,14 @@ function(sdx_install)
           DESTINATION ${package_dir} COMPONENT dev)
   install(FILES ${CMAKE_BINARY_DIR}/sardonyx.pc DESTINATION ${pkgconfig_dir} COMPONENT dev)
   install(TARGETS sardonyx_cli RUNTIME COMPONENT tools)
+  # The manual page and the shells' completions, which the program prints.
+  install(FILES ${CMAKE_BINARY_DIR}/share/sardonyx.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
+  install(FILES ${CMAKE_BINARY_DIR}/share/bash RENAME sardonyx
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT tools)
+  install(FILES ${CMAKE_BINARY_DIR}/share/zsh RENAME _sardonyx
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT tools)
+  install(FILES ${CMAKE_BINARY_DIR}/share/fish RENAME sardonyx.fish
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT tools)
   # Where `make proofs` has built it.
   install(PROGRAMS ${CMAKE_BINARY_DIR}/proofs/sardonyx-check-plan TYPE BIN COMPONENT tools OPTIONAL)
 endfunction()

@@ -17,6 +17,11 @@ if grep -rIl "$build\|$source\|/usr/local" "$work/moved"; then
   exit 1
 fi
 
+for file in bin/sardonyx share/man/man1/sardonyx.1 share/bash-completion/completions/sardonyx \
+  share/zsh/vendor-completions/_sardonyx share/fish/vendor_completions.d/sardonyx.fish; do
+  test -s "$work/moved/$file" || { echo "FAIL: $file is not installed"; exit 1; }
+done
+
 failed=0
 same() {
   local found

@@ -1,19 +1,34 @@
-// RegexFullMatch. Patterns are RE2's, whose matching takes time linear in the text.
+// RegexFullMatch. Patterns are RE2's, whose matching takes time linear in the text. A build without
+// RE2 (SDX_RE2=OFF) knows the operator and refuses its patterns.
+#ifdef SDX_WITH_RE2
 #include <re2/re2.h>
+#endif
 
 #include "ops/common.h"
 
 namespace sdx::ops {
 namespace {
 
+#ifdef SDX_WITH_RE2
+using Pattern = re2::RE2;
+#else
+struct Pattern {
+  static bool FullMatch(const std::string&, const Pattern&) { return false; }  // there is none
+};
+#endif
+
 struct RegexFullMatch {
-  std::shared_ptr<const re2::RE2> pattern;
+  std::shared_ptr<const Pattern> pattern;
 };
 
 constexpr Version kHistory[] = {
     {20, "(X: T1) -> (Y: T2) {pattern: string} T1 in string T2 in bool"}};
 
 Result<RegexFullMatch> read(const Node& node, const Facts&) {
+#ifndef SDX_WITH_RE2
+  return fail("SDX-T0633", "\"{}\": this build has no regular expressions (SDX_RE2)",
+              node.has("pattern") ? node.s("pattern") : "");
+#else
   re2::RE2::Options options;
   options.set_log_errors(false);
   options.set_never_capture(true);
@@ -23,6 +38,7 @@ Result<RegexFullMatch> read(const Node& node, const Facts&) {
     return fail("SDX-T0632", "the pattern \"{}\" is not valid: {}", text, pattern->error());
   }
   return RegexFullMatch{std::move(pattern)};
+#endif
 }
 
 Result<Facts> infer(const RegexFullMatch&, const Facts& in) {
@@ -31,7 +47,7 @@ Result<Facts> infer(const RegexFullMatch&, const Facts& in) {
 
 Status reference(const RegexFullMatch& a, Args& args) {
   const auto* x = args.in(0).data<std::string>();
-  for (bool& y : args.out().values<bool>()) y = re2::RE2::FullMatch(*x++, *a.pattern);
+  for (bool& y : args.out().values<bool>()) y = Pattern::FullMatch(*x++, *a.pattern);
   return ok();
 }
 
