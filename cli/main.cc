@@ -97,8 +97,8 @@ int flushed(int code) {
 // options say that something is written, it may be.
 Sandbox sandbox_for(std::span<char* const> words) {
   std::vector<std::string> read, written;
-  static constexpr std::string_view kWriting[] = {"--output-dir", "--report", "--pack-cache",
-                                                  "--dump", "--external", "--out"};
+  static constexpr std::string_view kWriting[] = {"--output-dir", "--report",   "--pack-cache",
+                                                  "--dump",       "--external", "--out"};
   const std::string_view command = words.size() > 1 ? words[1] : "";
   for (size_t i = 2; i < words.size(); ++i) {
     const std::string word = words[i];

@@ -10,6 +10,7 @@
 #include "base/sha256.h"
 #include "check/accept/mends.h"
 #include "model/fields.h"
+#include "model/functions.h"
 #include "model/io.h"
 #include "model/names.h"
 #include "model/tensor.h"
@@ -35,7 +36,7 @@ bool one_of(const std::array<std::string_view, N>& names, const std::string& nam
 class Simplifier {
  public:
   Simplifier(model::Model& model, const TypedValues& types, Simplified& done)
-      : model_(model), graph_(*model.graph), types_(types), done_(done) {
+      : model_(model), functions_(model), graph_(*model.graph), types_(types), done_(done) {
     for (const model::ValueInfo& output : graph_.output) outputs_.insert(output.name);
     for (const model::ValueInfo& input : graph_.input) inputs_.insert(input.name);
     version_ = model::opsets_of(model.opset_import)[""];
@@ -229,8 +230,7 @@ class Simplifier {
 
   std::string meaning(const Node& node) const {
     const Op* op = find_op(node.domain, node.op_type);
-    if (op == nullptr || !op->deterministic || model::find_function(model_, node) != nullptr)
-      return "";
+    if (op == nullptr || !op->deterministic || functions_.find(node) != nullptr) return "";
     std::string key = fmt::format("{}|{}|{}|", node.domain, node.op_type, node.output.size());
     for (const std::string& name : node.input) key += fmt::format("{}:{}", name.size(), name);
     std::vector<std::string> attributes;
@@ -305,6 +305,7 @@ class Simplifier {
   }
 
   model::Model& model_;
+  model::Functions functions_;
   Graph& graph_;
   const TypedValues& types_;
   Simplified& done_;

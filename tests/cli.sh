@@ -40,7 +40,7 @@ expect 2 'stdin ends within a row' sh -c "printf 123456789 | '$sardonyx' run '$s
 # Completions and the manual page come from the same help.
 bash -n <("$sardonyx" completion bash) || { echo "FAIL: completion bash"; failed=1; }
 expect 0 '--numerics' "$sardonyx" completion bash
-expect 0 '(portable avx2 avx512 native)' "$sardonyx" completion zsh
+expect 0 '(portable avx2 avx512 neon native)' "$sardonyx" completion zsh
 expect 0 "-l threads -r" "$sardonyx" completion fish
 expect 0 '.SS compare' "$sardonyx" man
 complete_with() { (source <("$sardonyx" completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sardonyx; echo "${COMPREPLY[*]}"); }

@@ -155,6 +155,7 @@ TEST(Growing, a_layout_with_room_keeps_to_the_limit_of_memory) {
   ASSERT_TRUE(parsed);
   CompileOptions options;
   options.most_arena_bytes = 16 << 10;
+  options.threads = 1;  // each has scratch memory of its own
   const auto limited = compile(std::make_shared<const model::Model>(*std::move(parsed)), options);
   ASSERT_TRUE(limited);
   run::Session session(*limited);

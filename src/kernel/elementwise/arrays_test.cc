@@ -12,8 +12,6 @@
 namespace sdx {
 namespace {
 
-
-
 // Values where functions change their mind, then random bit patterns, then random values of
 // ordinary size.
 std::vector<float> inputs(size_t n, uint32_t seed) {
