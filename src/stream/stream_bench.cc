@@ -14,7 +14,7 @@
 namespace sdx::stream {
 namespace {
 
-constexpr int kRounds = 20, kPulses = 100;
+constexpr int kRounds = 60, kPulses = 100;
 
 // Of this thread: while others have the CPU it stands still.
 double thread_seconds() {

@@ -206,12 +206,11 @@ std::shared_ptr<const void> pack(const ConvChannelsLast& a, const Call& call, Po
   return packed;
 }
 
-Status run(const ConvChannelsLast& a, Args& args) {
-  Parts parts;
+Status run_on(const ConvChannelsLast& a, std::span<const ChannelsLastPart> parts, Args& args) {
   const std::span<const int64_t> x = args.in(0).dims;
   ChannelsLastConvArgs c{
       .shape = has_shape(a, x) ? *a.shape : kernel_shape(a, x, args.in(1).dims, args.out().dims),
-      .x = parts_of(args, parts)};
+      .x = parts};
   c.weights = static_cast<const float*>(args.packed);
   c.bias = args.has(2) ? args.in(2).data<float>() : nullptr;
   c.y = args.out().data<float>();
@@ -220,6 +219,15 @@ Status run(const ConvChannelsLast& a, Args& args) {
   c.epilogue = after.block();
   sdx::conv_channels_last(c, *args.pool, args.isa);
   return ok();
+}
+
+Status run(const ConvChannelsLast& a, Args& args) {
+  if (args.ins.size() <= kFirstPart) {
+    const ChannelsLastPart whole[] = {{args.in(0).data<float>(), size_t(args.in(0).dims.back())}};
+    return run_on(a, whole, args);
+  }
+  Parts parts;
+  return run_on(a, parts_of(args, parts), args);
 }
 
 constexpr Kernel<ConvChannelsLast> kKernels[] = {
