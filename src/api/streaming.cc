@@ -73,11 +73,11 @@ std::optional<AxisText> parsed(std::string_view text) {
 Result<std::shared_ptr<const model::Model>> with_value(const model::Model& model,
                                                        const std::string& name, double value) {
   auto made = std::make_shared<model::Model>(model);
-  if (!made->graph) return fail("SDX-S0071", "the model has no graph");
+  if (!made->graph) return no_graph();
   std::vector<model::ValueInfo>& inputs = made->graph->input;
   const auto input = std::find_if(inputs.begin(), inputs.end(),
                                   [&](const model::ValueInfo& info) { return info.name == name; });
-  if (input == inputs.end()) return fail("SDX-S0071", "the model has no input \"{}\"", name);
+  if (input == inputs.end()) return no_input(name);
   const auto* type = input->type ? input->type->tensor() : nullptr;
   Dims dims;
   for (size_t i = 0; type != nullptr && type->shape && i < type->shape->dim.size(); ++i) {
@@ -101,13 +101,13 @@ Result<std::shared_ptr<const model::Model>> with_value(const model::Model& model
 Result<std::shared_ptr<const model::Model>> opened(const model::Model& model,
                                                    const std::string& name, size_t axis) {
   auto made = std::make_shared<model::Model>(model);
-  if (!made->graph) return fail("SDX-S0071", "the model has no graph");
+  if (!made->graph) return no_graph();
   model::Graph& graph = *made->graph;
   for (model::ValueInfo& input : graph.input) {
     if (input.name != name || !input.type) continue;
     auto* tensor = std::get_if<model::TensorType>(&input.type->value);
     if (tensor == nullptr || !tensor->shape || axis >= tensor->shape->dim.size())
-      return fail("SDX-S0071", "input \"{}\" has no axis {}", name, axis);
+      return no_axis(name, axis);
     tensor->shape->dim[axis].value = std::string(kOpened);
     graph.value_info.clear();
     for (model::ValueInfo& output : graph.output) {
@@ -116,7 +116,7 @@ Result<std::shared_ptr<const model::Model>> opened(const model::Model& model,
     }
     return std::shared_ptr<const model::Model>(std::move(made));
   }
-  return fail("SDX-S0071", "the model has no input \"{}\"", name);
+  return no_input(name);
 }
 
 stream::Settings settings_of(const CompileOptions& options) {

@@ -75,13 +75,13 @@ class Wrapping {
   // from outside.
   Status inputs() {
     model::ValueInfo* x = find(body_.input, windows_.input);
-    if (x == nullptr) return fail("SDX-S0071", "the model has no input \"{}\"", windows_.input);
+    if (x == nullptr) return no_input(windows_.input);
     outer_.input = body_.input;
     std::erase_if(outer_.input, [&](const model::ValueInfo& info) { return is_weight(info.name); });
     std::vector<model::ValueInfo> inside;
     for (const auto& [output, input] : windows_.states) {
       const model::ValueInfo* state = find(body_.input, input);
-      if (state == nullptr) return fail("SDX-S0071", "the model has no input \"{}\"", input);
+      if (state == nullptr) return no_input(input);
       inside.push_back(*state);
       names_[input] = input + ".before";
     }
@@ -90,7 +90,7 @@ class Wrapping {
     auto* inner = shape_of(inside.back());
     auto* outer = shape_of(*find(outer_.input, windows_.input));
     if (inner == nullptr || windows_.axis >= inner->dim.size())
-      return fail("SDX-S0071", "input \"{}\" has no axis {}", windows_.input, windows_.axis);
+      return no_axis(windows_.input, windows_.axis);
     model::Dimension& rows = inner->dim[windows_.axis];
     if (rows.number() != nullptr && *rows.number() != windows_.rows)
       return fail("SDX-S0074", "input \"{}\" has {} rows, not windows of {}", windows_.input,
@@ -213,7 +213,7 @@ class Wrapping {
 Result<std::shared_ptr<const model::Model>> windowed(const model::Model& model,
                                                      const Windows& windows,
                                                      const std::string& open) {
-  if (!model.graph) return fail("SDX-S0071", "the model has no graph");
+  if (!model.graph) return no_graph();
   if (windows.rows < 1 || windows.hop < 1 || windows.rows % windows.hop != 0)
     return fail("SDX-S0074", "windows of {} rows cannot lie {} apart: expected a divisor",
                 windows.rows, windows.hop);

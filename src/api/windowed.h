@@ -17,6 +17,15 @@
 
 namespace sdx {
 
+// What is said of an axis, a state or a value that the model does not have.
+inline Error no_graph() { return fail("SDX-S0071", "the model has no graph"); }
+inline Error no_input(const std::string& name) {
+  return fail("SDX-S0071", "the model has no input \"{}\"", name);
+}
+inline Error no_axis(const std::string& input, size_t axis) {
+  return fail("SDX-S0071", "input \"{}\" has no axis {}", input, axis);
+}
+
 struct Windows {
   std::string input;
   size_t axis = 0;

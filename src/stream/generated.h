@@ -207,7 +207,9 @@ class Generator {
       case 28: {
         const int64_t exclusive = pick(2);
         note(fmt::format("CumProd {}", exclusive));
-        return {b.op("CumProd", {from.at, b.ints({2})}, {{"exclusive", exclusive}}), from.channels};
+        // Factors near 1: a product that is 0 hides what comes after it.
+        const Outlet factors = b.plus(b.times(b.op("Tanh", {from.at}), 0.1), 1);
+        return {b.op("CumProd", {factors, b.ints({2})}, {{"exclusive", exclusive}}), from.channels};
       }
       case 29: {
         if (from.channels > 1) return pool_2d(from);

@@ -26,6 +26,10 @@ model::Type type_of(const Fact& fact, const std::string& open) {
   return type;
 }
 
+Error no_place(const std::string& attribute) {
+  return fail("SDX-S0063", "attribute \"{}\" has no place in a pulsed model", attribute);
+}
+
 Result<model::Attribute> attribute_of(const std::string& name, const AttrValue& value) {
   model::Attribute attr;
   attr.name = name;
@@ -52,7 +56,7 @@ Result<model::Attribute> attribute_of(const std::string& name, const AttrValue& 
     attr.type = Kind::t;
     attr.t = model::from_tensor(*t);
   } else {
-    return fail("SDX-S0063", "attribute \"{}\" has no place in a pulsed model", name);
+    return no_place(name);
   }
   return attr;
 }
@@ -151,8 +155,7 @@ class Writer {
   Result<model::Graph> inside(uint32_t id, const std::string& key, const Body& body) {
     const typed::Node& node = graph_.node(id);
     const auto* typed_body = dynamic_cast<const typed::GraphBody*>(&body);
-    if (typed_body == nullptr)
-      return fail("SDX-S0063", "attribute \"{}\" has no place in a pulsed model", key);
+    if (typed_body == nullptr) return no_place(key);
     const typed::Graph& graph = typed_body->graph();
     // What it reads of the graph around it are its last inputs.
     std::map<Outlet, std::string> captured;
