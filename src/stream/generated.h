@@ -306,7 +306,7 @@ class Generator {
   // What needs the whole axis before it gives a row.
   Wire whole_axis(const Wire& from) {
     Builder& b = *build_;
-    switch (pick(7)) {
+    switch (pick(8)) {
       case 0:
         note("Softmax of rows");
         return {b.op("Softmax", {from.at}, {{"axis", int64_t{2}}}), from.channels};
@@ -336,6 +336,14 @@ class Generator {
         note("InstanceNormalization");
         return {b.op("InstanceNormalization",
                      {from.at, weight({from.channels}), weight({from.channels})}),
+                from.channels};
+      case 6:
+        // Sums, since the last rows by themselves may be a Concat's.
+        note("CumSum and Pad wrap");
+        return {b.op("Pad",
+                     {b.op("CumSum", {from.at, b.ints({2})}),
+                      b.ints({0, 0, 1 + pick(3), 0, 0, pick(3)})},
+                     {{"mode", std::string("wrap")}}),
                 from.channels};
       default:
         note("reversed CumSum");

@@ -137,5 +137,20 @@ TEST(WakeWord, keeps_2920_floats_and_is_182_rows_late) {
   EXPECT_EQ(pulsed->state_bytes(), 4 * 2920u);
 }
 
+TEST(Scanned, costs_what_its_body_costs_for_each_row) {
+  const auto& all = networks();
+  const auto network = std::find_if(all.begin(), all.end(), [](const NetworkCase& c) {
+    return std::string_view(c.name) == "scanned";
+  });
+  const BuiltNetwork made = built(*network);
+  const auto source = Source::make(made.graph, "T", plain_settings(), std::make_shared<Pool>(1));
+  ASSERT_TRUE(source);
+  const auto flows = (*source)->flows({});
+  ASSERT_TRUE(flows) << flows.error().text();
+  const auto cost = Report(*flows).cost(6);
+  ASSERT_TRUE(cost) << cost.error().text();
+  EXPECT_EQ(cost->multiply_adds, uint64_t{6 * (8 * 6 * 3 + (8 * 5 + 5 * 5) + 3 * 5 * 2)});
+}
+
 }  // namespace
 }  // namespace sdx::stream

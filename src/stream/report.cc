@@ -2,6 +2,10 @@
 
 #include <numeric>
 
+#include "ops/control/bodies_of.h"
+#include "ops/list.h"
+#include "typed/body.h"
+
 namespace sdx::stream {
 namespace {
 
@@ -14,6 +18,46 @@ Rate reduced(int64_t rows, int64_t per) {
 
 std::string plural(int64_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+uint64_t multiply_adds(const typed::Graph& graph);
+
+// Of the dearest subgraph, as often as a scanned input has slices.
+uint64_t multiply_adds_inside(const typed::Graph& graph, const typed::Node& node) {
+  uint64_t most = 0;
+  for (const auto& [name, body] : ops::bodies_of(node.use, node.resolved.get())) {
+    const auto* inside = dynamic_cast<const typed::GraphBody*>(body);
+    if (inside == nullptr) continue;
+    uint64_t count = multiply_adds(inside->graph());
+    if (node.is(ops::scan)) {
+      const size_t scanned = node.use.formal_inputs - 1;
+      const Fact &all = graph.fact(node.inputs[scanned]), &slice = inside->inputs()[scanned];
+      const bool known = all.is_concrete() && slice.is_concrete();
+      const size_t elements = known ? *element_count(slice.dims()) : 0;
+      if (elements > 0) count *= *element_count(all.dims()) / elements;
+    }
+    most = std::max(most, count);
+  }
+  return most;
+}
+
+uint64_t multiply_adds(const typed::Graph& graph) {
+  uint64_t all = 0;
+  for (const typed::Node& node : graph.nodes()) {
+    if (node.kind != typed::Node::Kind::op) continue;
+    all += multiply_adds_inside(graph, node);
+    if (node.op().multiply_adds == nullptr) continue;
+    Facts in;
+    bool known = true;
+    for (const Outlet input : node.inputs) {
+      in.push_back(graph.fact(input));
+      known &= !input.present() || in.back().is_concrete();
+    }
+    for (const Fact& fact : node.outputs) known &= !fact.present() || fact.is_concrete();
+    if (!known) continue;
+    all += node.op().multiply_adds(node.resolved.get(), {in, node.outputs, Isa::portable, 1});
+  }
+  return all;
 }
 
 }  // namespace
@@ -131,18 +175,7 @@ Result<PulseCost> Report::cost(int64_t pulse) const {
     cost.state_bytes += bytes_for(fact.type, *element_count(fact.dims()));
   }
   for (const Movement& move : movements_) cost.grows |= move.grows;
-  for (const typed::Node& node : graph.nodes()) {
-    if (node.kind != typed::Node::Kind::op || node.op().multiply_adds == nullptr) continue;
-    Facts in;
-    bool known = true;
-    for (const Outlet input : node.inputs) {
-      in.push_back(graph.fact(input));
-      known &= !input.present() || in.back().is_concrete();
-    }
-    if (!known) continue;
-    cost.multiply_adds +=
-        node.op().multiply_adds(node.resolved.get(), {in, node.outputs, Isa::portable, 1});
-  }
+  cost.multiply_adds = multiply_adds(graph);
   return cost;
 }
 
