@@ -29,12 +29,21 @@ expect 1 'SDX-S0032' "$sardonyx" stream "$smooth" --axis T --pulse 3
 expect 1 'open sizes of the inputs: T' "$sardonyx" stream "$smooth" --axis U
 expect 1 'SDX-S0010' "$sardonyx" stream "$data/softmax.onnx" --axis x:1
 expect 1 'refused: a row of its output depends on other rows' "$sardonyx" stream "$data/softmax.onnx" --axis x:1 --explain
+expect 0 'any multiple of 3' "$sardonyx" stream "$data/softmax.onnx" --axis x:1:3 --pulse 6 --set N=1 -o "$work/windows.onnx"
+expect 0 'valid' "$sardonyx" check "$work/windows.onnx"
+expect 0 'y: axis 0, stride 1, delay 2, ' "$sardonyx" stream "$data/softmax.onnx" --axis x:1:3:1 --set N=1
+expect 1 'has 3 rows, not windows of 4' "$sardonyx" stream "$data/softmax.onnx" --axis x:1:4
+expect 1 'the model has no input "rate"' "$sardonyx" stream "$data/softmax.onnx" --axis x:1:3,rate=3
+expect 1 'INPUT:AXIS:WINDOW[:HOP]' "$sardonyx" stream "$data/softmax.onnx" --axis x:1:3,y
 whole=$("$sardonyx" run "$smooth" --set T=41 --random 3 --output-dir "$work/whole" --format npy --digest)
 for chunk in 1 5 41 100; do
   same "$("$sardonyx" run "$smooth" --stream T --chunk $chunk --set T=41 --random 3 --digest)" "$whole" "a stream in chunks of $chunk"
 done
 printf '%0480d' 0 | "$sardonyx" run "$smooth" --stream T --chunk 7 --input x=- > "$work/rows" || { echo "FAIL: rows through a pipe"; failed=1; }
 same "$(stat -c %s "$work/rows")" 120 "bytes of 30 rows, for 60 of the input"
+printf '%048d' 0 | "$sardonyx" run "$data/softmax.onnx" --stream x:1:3 --set N=1 --chunk 2 --input x=- > "$work/rows" ||
+  { echo "FAIL: windows through a pipe"; failed=1; }
+same "$(stat -c %s "$work/rows")" 48 "bytes of 4 windows of 3 numbers"
 expect 2 'stdin ends within a row' sh -c "printf 123456789 | '$sardonyx' run '$smooth' --stream T --input x=-"
 
 # Completions and the manual page come from the same help.
