@@ -25,6 +25,11 @@ Result<Rotary> read(const Node& node, const Facts&) {
 
 Result<Facts> infer(const Rotary& a, const Facts& in) {
   SDX_TRY(head_dims(in[0], a.heads, "X"));
+  const Fact &cos = in[1], &sin = in[2];
+  if (cos.is_concrete() && sin.is_concrete() && cos.dims() != sin.dims()) {
+    return fail("SDX-T0507", "cos_cache is {} and sin_cache is {}; they must have one shape",
+                cos.text(), sin.text());
+  }
   return Facts{like(in[0])};
 }
 

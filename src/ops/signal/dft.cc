@@ -41,6 +41,9 @@ Result<Facts> infer(const Dft& a, const Facts& in) {
   const size_t rank = in[0].rank();
   if (rank < 2)
     return fail("SDX-T0903", "the input has rank {}; it must have at least 2 dimensions", rank);
+  if (a.onesided && !a.inverse && in[0].dim(rank - 1).is_const(2))
+    return fail("SDX-T0907", "a one-sided transform is of real values; the input {} is complex",
+                in[0].text());
   Shape shape(rank, Dim::unknown());
   shape[rank - 1] = a.inverse && a.onesided ? 1 : 2;
   if (!a.axis) return Facts{Fact::tensor(in[0].type, std::move(shape))};
