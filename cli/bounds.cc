@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Held {
   Clock::time_point deadline = Clock::time_point::max();
-  bool sandboxed = false;
+  bool sandboxed = false, memory_limited = false;
 } held;
 
 // The process ends here if nothing else ended it: an operator may work for long without looking at
@@ -61,6 +61,7 @@ Status Bounds::apply() const {
   if (!memory_limit.empty()) {
     SDX_ASSIGN(const size_t bytes, byte_count("--memory-limit", memory_limit));
     SDX_TRY(limit_memory(bytes));
+    held.memory_limited = true;
   }
   if (!time_limit.empty()) {
     SDX_ASSIGN(const double limit, seconds("--time-limit", time_limit));
@@ -79,6 +80,7 @@ void say_time_is_up() {
 
 Clock::time_point deadline() { return held.deadline; }
 bool wants_sandbox() { return held.sandboxed; }
+bool memory_is_limited() { return held.memory_limited; }
 
 Status enter_sandbox(const Sandbox& sandbox) {
   if (!held.sandboxed) return ok();

@@ -28,6 +28,8 @@ std::chrono::steady_clock::time_point deadline();
 // before they read any.
 Status enter_sandbox(const Sandbox& sandbox);
 bool wants_sandbox();
+// Whether --memory-limit was given.
+bool memory_is_limited();
 // The folders of files that are read, where external data lies too, and folders of files that are
 // written; "" names none. And what the engine asks of the system: its CPUs and memory.
 Sandbox sandbox_of(const std::vector<std::string>& read, const std::vector<std::string>& written);

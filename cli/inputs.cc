@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/deadline.h"
+#include "bounds.h"
 #include "model/tensor.h"
 #include "npy.h"
 #include "npz.h"
@@ -103,6 +105,19 @@ Result<Value> read_input(const model::ValueInfo& info, const Given& given) {
   return model::read_value_file(given.path, *info.type);
 }
 
+// How large an input is, is what the model says; drawing it costs as much.
+Status may_draw(const Fact& fact, size_t& drawn) {
+  constexpr size_t kMost = size_t{256} << 20;
+  if (!fact.is_concrete() || fact.type == DType::undefined || memory_is_limited()) return ok();
+  SDX_ASSIGN(const size_t count, element_count(fact.dims()));
+  drawn += std::min(kMost + 1, bytes_for(fact.type, count));
+  if (drawn <= kMost) return ok();
+  Error error =
+      fail("SDX-C0084", "inputs of more than {} bytes would be drawn: {}", kMost, fact.text());
+  error.help = "--memory-limit BYTES, a limit of your own, allows it; or give --input NAME=FILE";
+  return error;
+}
+
 }  // namespace
 
 Result<Value> random_value(const std::string& name, size_t position, const Fact& fact,
@@ -121,6 +136,7 @@ Result<Value> random_value(const std::string& name, size_t position, const Fact&
                      : fact.type == DType::c128 ? DType::f64
                                                 : fact.type;
   for (size_t i = 0; i < count * (complex ? 2 : 1); ++i) {
+    Deadline::step();
     const uint64_t x = random.next();
     if (is_float(part)) {
       set_f64(part, tensor.raw(), i, static_cast<double>(x >> 40) / (1 << 23) - 1);
@@ -254,6 +270,7 @@ Result<std::vector<Value>> InputFlags::values(const model::Model& model, const t
       }
     }
   }
+  size_t drawn = 0;
   for (size_t i = 0; i < names.size(); ++i) {
     if (const auto at = given.find(names[i]); at != given.end()) {
       values.push_back(std::move(at->second));
@@ -281,6 +298,7 @@ Result<std::vector<Value>> InputFlags::values(const model::Model& model, const t
       }
       for (Dim& dim : *fact.shape) dim = dim.bind(ones);
     }
+    SDX_TRY(may_draw(fact, drawn));
     SDX_ASSIGN(Value value, random_value(names[i], positions[names[i]], fact, *seed));
     values.push_back(std::move(value));
   }

@@ -41,7 +41,7 @@ class Budget {
   uint64_t work_left() const { return work_; }
 
   // What a model of a few bytes may cost: half a second and 64 MiB, about.
-  static constexpr uint64_t kSteps = 1 << 18, kStepsPerNode = 64;
+  static constexpr uint64_t kSteps = 1 << 17, kStepsPerNode = 64;
   static constexpr uint64_t kWork = uint64_t{1} << 26;
   static constexpr uint64_t kBytes = uint64_t{64} << 20;
 

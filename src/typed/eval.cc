@@ -187,6 +187,12 @@ Result<std::vector<Value>> eval(const sdx::Node& use, std::span<const Value> inp
   } else {
     SDX_TRY(op.reference(attrs.get(), args));
   }
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!use.wants(i) || !out[i].is_tensor() || results[i].is_tensor()) continue;
+    return fail("SDX-R0034",
+                "the size of output {} is not known: no list of more than {} tells one", i,
+                kMostRead);
+  }
   return results;
 }
 
