@@ -18,6 +18,10 @@ constexpr Reading kReadings[] = {
     {&rule::newer_feature, "the model is of the version that has what it uses", raise_ir_version},
     {&rule::initializer_not_input, "the model is of IR version 4, where it need not be one",
      raise_ir_version},
+    {&rule::opset_conflict, "of two imports of a domain, one of version 0 is none",
+     drop_void_imports},
+    {&rule::opset_version, "an import of version 0 is none beside another one of its domain",
+     drop_void_imports},
     {&rule::metadata_repeated, "the first entry under a key counts", keep_first_metadata},
     {&rule::domain_not_imported,
      "the domain is imported in its newest version, if all operators used have but one version or "

@@ -59,6 +59,18 @@ std::map<std::string_view, std::function<Model()>> deviating() {
          set(m, &Model::ir_version, 3);
          return m;
        }},
+      {rule::opset_conflict.code,
+       [] {
+         Model m = simple();
+         m.opset_import.push_back(import("ai.onnx", 0));
+         return m;
+       }},
+      {rule::opset_version.code,
+       [] {
+         Model m = simple();
+         m.opset_import.insert(m.opset_import.begin(), import("", 0));
+         return m;
+       }},
       {rule::metadata_repeated.code,
        [] {
          Model m = simple();
@@ -263,6 +275,19 @@ TEST(Accept, names_inside_the_subgraph_follow_the_inner_value) {
   EXPECT_NE(then.output[0].name, "x");
   const model::Graph& other = *common->model().graph->node[0].attribute[1].g;
   EXPECT_EQ(other.node[0].input[0], "x");
+}
+
+TEST(Accept, two_versions_of_one_operator_set_stay_an_error) {
+  Model m = simple();
+  m.opset_import.push_back(import("ai.onnx", 1));
+  EXPECT_FALSE(taken(m).ok());
+}
+
+TEST(Accept, version_0_of_an_operator_set_alone_stays_an_error) {
+  Model m = simple();
+  m.opset_import.clear();
+  m.opset_import.push_back(import("", 0));
+  EXPECT_FALSE(taken(m).ok());
 }
 
 TEST(Accept, a_missing_import_of_operators_with_several_versions_stays_an_error) {

@@ -94,6 +94,24 @@ void add_imports(model::Model& model, const Report&, Journal& journal) {
   }
 }
 
+void drop_void_imports(model::Model& model, const Report&, Journal& journal) {
+  const auto drop = [&](std::vector<model::OpsetId>& imports, const std::string& who) {
+    std::set<std::string_view> published;
+    for (const model::OpsetId& import : imports) {
+      if (import.version > 0) published.insert(canonical(import.domain));
+    }
+    std::erase_if(imports, [&](const model::OpsetId& import) {
+      if (import.version > 0 || !published.contains(canonical(import.domain))) return false;
+      journal.push_back(fmt::format("{} no longer imports version {} of {}", who, import.version,
+                                    quoted(shown(canonical(import.domain)))));
+      return true;
+    });
+  };
+  drop(model.opset_import, "the model");
+  for (model::Function& function : model.functions)
+    drop(function.opset_import, fmt::format("function {}", quoted(function.name)));
+}
+
 void keep_first_metadata(model::Model& model, const Report&, Journal& journal) {
   std::set<std::string> keys;
   const size_t gone = std::erase_if(model.metadata_props, [&](const model::StringEntry& entry) {

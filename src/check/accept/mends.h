@@ -36,6 +36,7 @@ bool sort_nodes(std::vector<model::Node>& nodes);
 // mends.cc
 void raise_ir_version(model::Model& model, const Report& found, Journal& journal);
 void add_imports(model::Model& model, const Report& found, Journal& journal);
+void drop_void_imports(model::Model& model, const Report& found, Journal& journal);
 void keep_first_metadata(model::Model& model, const Report& found, Journal& journal);
 void name_graphs(model::Model& model, const Report& found, Journal& journal);
 void open_dimensions(model::Model& model, const Report& found, Journal& journal);
