@@ -16,10 +16,10 @@ namespace {
 // onnxruntime had the operator in ai.onnx long before ONNX 17 did, and models carry it.
 constexpr Version kHistory[] = {
     {1,
-     "(X: T, Scale: T, B?: T) -> (Y: T, Mean?: U, InvStdDev?: U) {axis: int = -1, epsilon: float = "
+     "(X: T, Scale: V, B?: V) -> (Y: V, Mean?: U, InvStdDev?: U) {axis: int = -1, epsilon: float = "
      "1e-05, stash_type: int "
-     "= 1} T in floats bf16 U in bf16 f32"},
-    {17, ""},
+     "= 1} T in floats bf16 U in bf16 f32 V in floats bf16"},
+    {17, "(X: T, Scale: T, B?: T) -> (Y: T, Mean?: U, InvStdDev?: U) -V"},
 };
 constexpr Version kRmsHistory[] = {
     {23,
@@ -38,7 +38,7 @@ Result<LayerNorm> read(const Node& node, const Facts& in) {
 }
 
 Result<Facts> infer(const LayerNorm& a, const Facts& in) {
-  Facts facts{like(in[0])};
+  Facts facts{like(in[0], in[1].type)};
   if (!in[0].has_rank()) {
     while (facts.size() < a.outputs) facts.push_back(Fact::tensor(a.stash));
     return facts;
@@ -57,25 +57,26 @@ Result<Facts> infer_rms(const LayerNorm&, const Facts& in) {
 }
 
 // mean = sum x / n;  d = x - mean;  var = sum (d * d) / n;  inv = 1 / sqrt(var + epsilon);
-// y = ((d * inv) * scale) + b. Sums by lanes, every operation rounded on its own; Mean and
-// InvStdDev are mean and inv.
-template <class T>
+// y = ((d * inv) * scale) + b, rounded once to the type of scale. Sums by lanes, every operation
+// rounded on its own; Mean and InvStdDev are mean and inv.
+template <class T, class V>
 void layer(const LayerNorm& a, Args& args) {
   using C = Compute<T>;
+  using D = std::conditional_t<std::is_same_v<V, double>, double, C>;
   const View& x = args.in(0);
   const AxisSplit at = split_at(x.dims, a.axis, x.rank() - a.axis);
   const Affine scale(args.in(1), x.dims), bias(args.has(2) ? args.in(2) : View{}, x.dims);
   for (size_t row = 0; row < at.outer; ++row) {
     const T* from = x.data<T>() + row * at.size;
-    T* to = args.out().data<T>() + row * at.size;
+    V* to = args.out().data<V>() + row * at.size;
     const C mean = lane_sum<C>(at.size, [&](size_t i) { return load(from[i]); }) / C(at.size);
     const auto d = [&](size_t i) { return load(from[i]) - mean; };
     const C var = lane_sum<C>(at.size, [&](size_t i) { return d(i) * d(i); }) / C(at.size);
     const C inv = C(1) / std::sqrt(var + C(a.epsilon));
     for (size_t i = 0; i < at.size; ++i) {
-      C y = (d(i) * inv) * load(args.in(1).data<T>()[scale.at(row * at.size + i)]);
-      if (args.has(2)) y = y + load(args.in(2).data<T>()[bias.at(row * at.size + i)]);
-      to[i] = store<T>(y);
+      D y = D(d(i) * inv) * D(load(args.in(1).data<V>()[scale.at(row * at.size + i)]));
+      if (args.has(2)) y = y + D(load(args.in(2).data<V>()[bias.at(row * at.size + i)]));
+      to[i] = store<V>(Compute<V>(y));
     }
     if (args.wants(1)) set_float(args.out(1), row, mean);
     if (args.wants(2)) set_float(args.out(2), row, inv);
@@ -83,7 +84,9 @@ void layer(const LayerNorm& a, Args& args) {
 }
 
 Status reference(const LayerNorm& a, Args& args) {
-  visit_floats(args.in(0).type, [&]<class T>() { layer<T>(a, args); });
+  visit_floats(args.in(0).type, [&]<class T>() {
+    visit_floats(args.in(1).type, [&]<class V>() { layer<T, V>(a, args); });
+  });
   return ok();
 }
 
@@ -189,6 +192,13 @@ std::vector<Case> cases() {
            .attrs = {},
            .inputs = {noise({3, 4, 77}), noise({77}, 2), noise({77}, 3)},
            .outputs = 3},
+          {.name = "halves_with_a_scale_of_floats",
+           .opset = 12,
+           .attrs = {{"epsilon", 0.f}},
+           .inputs = {Tensor::of<F16>({1, 4},
+                                      {F16::from(-1), F16::from(1), F16::from(-1), F16::from(1)}),
+                      Tensor::of<float>({4}, {1, 1 / 3.f, 2, 1})},
+           .expected = {Tensor::of<float>({1, 4}, {-1, 1 / 3.f, -2, 1})}},
           {.name = "two_axes",
            .opset = 17,
            .attrs = {{"axis", int64_t{1}}},
