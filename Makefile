@@ -3,7 +3,7 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 
 .PHONY: all configure configure-test demo test checks bench serve install wheel deb check-deb site ops format check-format fuzz \
-        out-of-memory proofs soak scaling arm64 test-arm64 tidy clean
+        out-of-memory proofs soak scale scaling arm64 test-arm64 tidy clean
 
 all: configure-test
 	cmake --build $(BUILD) -j $(JOBS)
@@ -55,6 +55,13 @@ install: configure-test
 # A wheel for this Python, in build/wheels, and a test of it in a fresh virtual environment.
 wheel: configure-test
 	JOBS=$(JOBS) tests/wheel.sh $(BUILD)/wheels
+
+# Beyond one machine (docs/scaling.md): its tests with the real programs.
+scale: configure-test
+	@scripts/install_deps.sh serve scale
+	cmake --preset release -B $(BUILD) >/dev/null
+	cmake --build $(BUILD) -j $(JOBS) --target sardonyx_cli sardonyx_python
+	cd $(BUILD) && ctest --output-on-failure -R '^scale_'
 
 # The Debian packages, in build-deb/packages, and their judgement by lintian.
 deb:

@@ -4,6 +4,7 @@
 SARDONYX names the program; PYTHONPATH holds the package.
 """
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -27,8 +28,12 @@ except ImportError as error:
     print(f"skipped: {error} (scripts/install_deps.sh scale)")
     sys.exit(77)
 
-import sardonyx
-import sardonyx.dask
+if importlib.util.find_spec("sardonyx") is None:
+    print("skipped: the Python package was not built (scripts/install_deps.sh test)")
+    sys.exit(77)
+
+import sardonyx  # noqa: E402
+import sardonyx.dask  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = os.environ.get("SARDONYX", str(ROOT / "build/sardonyx"))
