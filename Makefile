@@ -20,7 +20,7 @@ configure-test:
 test: all
 	cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
 
-# Everything that is checked, with the time that each part takes; PARTS="tidy clang" for some of it.
+# All parts of scripts/checks.sh, with the time that each part takes; PARTS="tidy clang" for some of it.
 checks: configure-test
 	@scripts/install_deps.sh checks
 	JOBS=$(JOBS) scripts/checks.sh $(PARTS)

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/sha256.h"
 #include "bytes/file.h"
 #include "check/typable.h"
 #include "inputs.h"
 #include "page.h"
+#include "tools.h"
 
 namespace sdx::cli {
 namespace {
@@ -20,7 +23,7 @@ using check::Report;
 using check::Severity;
 
 struct Flags {
-  std::string model, format = "text", profile = "onnx", capture = "report", page;
+  std::string model, format = "text", profile = "onnx", capture = "report", page, date;
   InputFlags inputs;  // sizes and assertions
   LimitFlags limits;
   bool runnable = false;
@@ -128,7 +131,7 @@ void print_sarif(const Flags& flags, const Report& report) {
     if (!d.sonnx.empty()) result["properties"] = {{"sonnx", d.sonnx}};
     results.push_back(std::move(result));
   }
-  const Json driver = {{"name", "sardonyx"}, {"rules", std::move(rules)}};
+  const Json driver = {{"name", "sardonyx"}, {"version", release()}, {"rules", std::move(rules)}};
   print({{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
          {"version", "2.1.0"},
          {"runs", Json::array({{{"tool", {{"driver", driver}}}, {"results", results}}})}});
@@ -151,6 +154,31 @@ void print_text(const Flags& flags, const Report& report, bool readable) {
               counts.empty() ? "" : " (", counts.c_str(), counts.empty() ? "" : ")");
 }
 
+std::string options_text(const Flags& flags) {
+  std::string text =
+      fmt::format("check --profile {} --sonnx-capture {}", flags.profile, flags.capture);
+  if (flags.runnable) text += " --runnable";
+  for (const std::string& size : flags.inputs.sizes) text += " --set " + size;
+  for (const std::string& claim : flags.inputs.assertions)
+    text += fmt::format(" --assert \"{}\"", claim);
+  return text;
+}
+
+Status write_file(const std::string& path, const std::string& text) {
+  SDX_ASSIGN(const auto file, FileWriter::create(path));
+  SDX_TRY(file->write(std::as_bytes(std::span(text))));
+  return file->commit();
+}
+
+// The page, and beside it its hash in the form that sha256sum --check reads.
+Status file_report(const std::string& path, const std::string& html) {
+  SDX_TRY(write_file(path, html));
+  Sha256 hash;
+  hash.add(html.data(), html.size());
+  const std::string name = std::filesystem::path(path).filename().string();
+  return write_file(path + ".sha256", hash.hex() + "  " + name + "\n");
+}
+
 int check_model(const Flags& flags) {
   const auto model = flags.limits.read(flags.model);
   Report report;
@@ -160,13 +188,11 @@ int check_model(const Flags& flags) {
     report.diagnostics.push_back(diagnostic_of(model.error()));
   }
   if (model && !flags.page.empty()) {
-    const auto html = page_of({*model, flags.profile, report, flags.inputs});
+    const auto html =
+        page_of({*model, flags.profile, report, flags.inputs, options_text(flags), flags.date});
     if (!html) return cli::report(html.error());
-    auto file = FileWriter::create(flags.page);
-    if (!file) return cli::report(file.error());
-    Status written = (*file)->write(std::as_bytes(std::span(*html)));
-    if (written) written = (*file)->commit();
-    if (!written) return cli::report(written.error());
+    if (const Status written = file_report(flags.page, *html); !written)
+      return cli::report(written.error());
   }
   if (flags.format == "json") {
     print_json(flags, report, model.ok());
@@ -196,6 +222,7 @@ Command check_command(CommandLine program) {
       .show_default();
   app.option("--report", flags->page,
              "write a page about the model: identity, rules, graph, plan, weights");
+  app.option("--date", flags->date, "of the report, as it shall stand there");
   app.flag("--runnable", flags->runnable, "an operator that this build cannot run is an error");
   flags->inputs.add_sizes_to(app);
   flags->limits.add_to(app);

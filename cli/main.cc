@@ -98,7 +98,8 @@ int flushed(int code) {
 Sandbox sandbox_for(std::span<char* const> words) {
   std::vector<std::string> read, written;
   static constexpr std::string_view kWriting[] = {"--output-dir", "--report",   "--pack-cache",
-                                                  "--dump",       "--external", "--out"};
+                                                  "--dump",       "--external", "--out",
+                                                  "-o",           "--output"};
   const std::string_view command = words.size() > 1 ? words[1] : "";
   for (size_t i = 2; i < words.size(); ++i) {
     const std::string word = words[i];
@@ -179,8 +180,8 @@ int program(int argc, char** argv, std::span<const MakeCommand> more) {
       run_command(app),     test_command(app),    bench_command(app), profile_command(app),
       compare_command(app), convert_command(app), ops_command(app),   completion_command(app),
       stream_command(app),  score_command(app),   manual_command(app)};
-  for (const MakeCommand make :
-       {extract_command, simplify_command, diff_command, inputs_command, version_command})
+  for (const MakeCommand make : {extract_command, simplify_command, diff_command, inputs_command,
+                                 view_command, version_command})
     commands.push_back(make(app));
   for (const MakeCommand make : more) commands.push_back(make(app));
   parser.set_version_flag("--version", version_line());

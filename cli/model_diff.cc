@@ -160,6 +160,7 @@ class Comparison {
 
   // Pairs of nodes, by ever weaker keys; what is left came or went.
   void nodes(const Graph& a, const Graph& b, const std::string& within) {
+    const bool main = within.empty();
     std::vector<const Node*> partner(a.node.size(), nullptr);
     std::vector<bool> taken(b.node.size(), false);
     const auto match = [&](auto key) {
@@ -188,12 +189,19 @@ class Comparison {
     for (size_t i = 0; i < a.node.size(); ++i) {
       if (partner[i] == nullptr) {
         add("nodes" + within, Kind::gone, called(a.node[i]));
+        if (main) found.back().in_a = long(i);
       } else {
+        const size_t before = found.size();
         node(a.node[i], *partner[i], within);
+        if (!main || found.size() == before || found[before].part != "nodes") continue;
+        found[before].in_a = long(i);
+        found[before].in_b = partner[i] - b.node.data();
       }
     }
     for (size_t j = 0; j < b.node.size(); ++j) {
-      if (!taken[j]) add("nodes" + within, Kind::came, called(b.node[j]));
+      if (taken[j]) continue;
+      add("nodes" + within, Kind::came, called(b.node[j]));
+      if (main) found.back().in_b = long(j);
     }
   }
 
@@ -256,10 +264,11 @@ class Comparison {
                                     b.empty() ? "none" : shortened(b)));
   }
   void add(std::string part, Kind kind, std::string name, std::vector<std::string> lines = {}) {
-    found.push_back({std::move(part), kind, std::move(name), std::move(lines)});
+    found.push_back({std::move(part), kind, std::move(name), std::move(lines), -1, -1});
   }
   Difference& start(std::string part, std::string name) {
-    return found.emplace_back(Difference{std::move(part), Kind::changed, std::move(name), {}});
+    return found.emplace_back(
+        Difference{std::move(part), Kind::changed, std::move(name), {}, -1, -1});
   }
   // What has no line is no difference.
   void finish() {

@@ -15,6 +15,7 @@ struct Difference {
   Kind kind = Kind::changed;
   std::string name;                // of the thing, as people know it
   std::vector<std::string> lines;  // what changed, "axis: 1 -> 2"
+  long in_a = -1, in_b = -1;       // of a node of the main graphs: which one
 };
 
 std::vector<Difference> differences(const model::Model& a, const model::Model& b);

@@ -7,8 +7,10 @@
 #include <map>
 #include <set>
 
+#include "api/digest.h"
 #include "api/journal.h"
 #include "base/sha256.h"
+#include "bounds.h"
 #include "bytes/file.h"
 #include "certificate/certificate.h"
 #include "check/scope.h"
@@ -16,6 +18,7 @@
 #include "picture.h"
 #include "progress.h"
 #include "proved.h"
+#include "tools.h"
 #include "work.h"
 
 namespace sdx::cli {
@@ -74,10 +77,26 @@ struct Work {
   infer::Wires wires;
   std::optional<typed::Graph> graph;
   std::shared_ptr<const plan::Plan> plan;
-  std::string certificate;  // of the plan
+  std::string certificate;          // of the plan
+  std::vector<DigestLine> digests;  // of inputs and outputs of one run
   std::vector<std::string> assumed;
   std::string why_not;  // there is no plan
 };
+
+void add_answers(Work& work, const std::shared_ptr<const plan::Compiled>& compiled,
+                 const std::vector<Value>& inputs) {
+  run::RunOptions limits;
+  limits.deadline = deadline();
+  const auto outputs = run::Session(compiled).run(inputs, limits);
+  if (!outputs) return;
+  const auto add = [&](const std::string& name, const Value& value) {
+    for (DigestLine& line : digest(name, value)) work.digests.push_back(std::move(line));
+  };
+  const typed::Graph& graph = compiled->graph();
+  for (size_t i = 0; i < inputs.size(); ++i)
+    add(graph.node(graph.inputs()[i].node).use.name, inputs[i]);
+  for (size_t i = 0; i < outputs->size(); ++i) add(graph.outputs()[i].name, (*outputs)[i]);
+}
 
 Work work_of(const PageRequest& request) {
   Work work;
@@ -103,14 +122,30 @@ Work work_of(const PageRequest& request) {
   if (!planned) return stop(planned.error()), std::move(work);
   work.plan = {*planned, &(*planned)->plan};
   const std::string name = std::filesystem::path(request.model->path).filename().string();
+  add_answers(work, *compiled, *inputs);
   auto written = certificate::of(**compiled, **planned, name);
   if (written) work.certificate = *std::move(written);
   return work;
 }
 
+// What the model gives for inputs that anybody can draw again.
+std::string answers(const Work& work) {
+  if (work.digests.empty()) return "<p>The model was not run.</p>\n";
+  Table table({"value", "type and shape", "SHA-256"});
+  for (const DigestLine& line : work.digests)
+    table.row({mono(line.name), escaped(line.type + " " + line.shape), mono(line.sha256)});
+  return "<p>Inputs drawn by <code>--random 1</code>, and the outputs for them, as <code>sardonyx "
+         "run "
+         "--digest</code> prints them.</p>\n" +
+         table.text();
+}
+
 std::string identity(const PageRequest& request) {
   const model::Model& model = *request.model;
   Table table({"", ""});
+  table.row({"tool", escaped(fmt::format("{}, compiled by {}", version_line(), compiler()))});
+  table.row({"asked for", mono(request.options)});
+  table.row({"date", escaped(request.date.empty() ? "not given (--date)" : request.date)});
   table.row({"file", escaped(std::filesystem::path(model.path).filename().string())});
   if (const auto file = MappedFile::open(model.path, SIZE_MAX)) {
     table.row({"bytes", grouped((*file)->bytes().size())});
@@ -182,8 +217,17 @@ std::string rules(const PageRequest& request) {
   std::map<std::string_view, std::vector<const Diagnostic*>> by_code;
   for (const Diagnostic& d : request.report.diagnostics) by_code[d.code].push_back(&d);
   Table table({"rule", "verdict", "what it says, and why", "where it does not hold"});
-  for (const check::Rule* rule : check::all_rules()) {
-    if (!judged(*rule, request.profile)) continue;
+  // What does not hold comes first, what was not asked for last.
+  std::vector<const check::Rule*> ordered, apart;
+  for (const check::Rule* rule : check::all_rules())
+    (judged(*rule, request.profile) ? ordered : apart).push_back(rule);
+  std::stable_partition(ordered.begin(), ordered.end(), [&](const check::Rule* rule) {
+    const auto found = by_code.find(rule->code);
+    return found != by_code.end() &&
+           std::any_of(found->second.begin(), found->second.end(),
+                       [](const Diagnostic* d) { return d->severity == Severity::error; });
+  });
+  for (const check::Rule* rule : ordered) {
     const auto found = by_code.find(rule->code);
     const std::vector<const Diagnostic*> none,
         &list = found == by_code.end() ? none : found->second;
@@ -199,6 +243,10 @@ std::string rules(const PageRequest& request) {
              "types and shapes follow from the inputs without a conflict", ""});
   for (const auto& [code, list] : by_code) {
     table.row({mono(code), verdict(list), "a finding of typing", places_of(list)});
+  }
+  for (const check::Rule* rule : apart) {
+    table.row({mono(rule->code), "<span class=\"meh\">does not apply</span>", escaped(rule->text),
+               fmt::format("no rule of the profile {}", escaped(request.profile))});
   }
   return table.text();
 }
@@ -366,6 +414,7 @@ Result<std::string> page_of(const PageRequest& request) {
       request.report.count(Severity::warning), request.report.count(Severity::note));
   html += "<h2>Identity</h2>\n" + identity(request);
   html += "<h2>Rules</h2>\n" + rules(request);
+  html += "<h2>Answers</h2>\n" + answers(work);
   if (!model.graph) return html + "</body></html>\n";
   check::Opsets opsets;
   for (const model::OpsetId& import : model.opset_import) {

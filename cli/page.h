@@ -13,6 +13,8 @@ struct PageRequest {
   std::string profile;   // "onnx", "sonnx", "sonnx-full"
   check::Report report;  // of all rules, and of typing
   InputFlags inputs;     // --set
+  std::string options;   // how the program was asked
+  std::string date;      // as the caller gives it: the page itself knows no clock
 };
 
 Result<std::string> page_of(const PageRequest& request);

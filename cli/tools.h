@@ -11,9 +11,12 @@ Command simplify_command(CommandLine program);
 Command diff_command(CommandLine program);
 Command inputs_command(CommandLine program);
 Command version_command(CommandLine program);
+Command view_command(CommandLine program);
 
 // "0.2.0".
 std::string_view release();
+// "GNU 12.2.0".
+std::string_view compiler();
 // "sardonyx 0.2.0".
 std::string version_line();
 

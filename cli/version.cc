@@ -35,6 +35,7 @@ Json json_of_version() {
 }  // namespace
 
 std::string_view release() { return SDX_RELEASE; }
+std::string_view compiler() { return SDX_COMPILER; }
 std::string version_line() { return fmt::format("sardonyx {}", release()); }
 
 Command version_command(CommandLine program) {

@@ -96,6 +96,13 @@ expect 2 "SDX-" "$sardonyx" fix "$work/text.onnx" "$work/none.onnx"
 # The page that can be filed.
 expect 1 "SONNX-R1" "$sardonyx" check "$data/four_nodes.onnx" --profile sonnx --report "$work/page.html"
 expect 0 'class="error"' cat "$work/page.html"
+expect 0 'page.html: OK' bash -c "cd '$work' && sha256sum --check page.html.sha256"
+expect 0 'does not apply' cat "$work/page.html"
+expect 1 "" "$sardonyx" check "$data/four_nodes.onnx" --profile sonnx --report "$work/page.html" --date 2026-11-16
+expect 0 '<td>2026-11-16</td>' cat "$work/page.html"
+expect 0 "$("$sardonyx" run "$data/four_nodes.onnx" --random 1 --digest 2>/dev/null | head -1 | awk '{print $NF}')" cat "$work/page.html"
+same "$(grep -o 'SONNX-R1\|does not apply' "$work/page.html" | head -1)" "SONNX-R1" "what the report says first"
+expect 0 '"version": "0' "$sardonyx" check "$data/softmax.onnx" --format sarif
 expect 0 "$(sha256sum "$data/four_nodes.onnx" | cut -d' ' -f1)" cat "$work/page.html"
 expect 0 "valid" "$sardonyx" check "$data/loop.onnx" --profile sonnx --report "$work/loop.html"
 expect 0 'graph &quot;body&quot;' cat "$work/loop.html"

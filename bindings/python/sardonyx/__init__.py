@@ -1,6 +1,6 @@
 """Sardonyx: runs ONNX models; the same bits on every machine.
 
-    import sardonyx as ort                                    # a program written for onnxruntime's CPU provider runs
+    import sardonyx as ort                                    # most programs for onnxruntime's CPU provider run
 
     session = ort.InferenceSession("digits.onnx")
     probability, = session.run(None, {"picture": pixels})
@@ -53,6 +53,7 @@ from ._session import (
     copy_tensors,
 )
 from ._stream import Stream
+from ._view import View, view
 
 SessionIOBinding = IOBinding
 

@@ -494,6 +494,13 @@ class Models(unittest.TestCase):
         self.assertIn("->", ort.load(DIGITS).dot())
         self.assertIn("Softmax", str(ort.load(DIGITS)))
 
+    def test_view(self):
+        shown = ort.view(DIGITS, set={"N": 1}, run=True)
+        self.assertIn("default-src 'none'", shown.html)
+        self.assertIn("<iframe sandbox", shown._repr_html_())
+        with self.assertRaises(ort.Error):
+            ort.view("no-such-file.onnx")
+
     def test_command_line(self):
         done = subprocess.run([sys.executable, "-m", "sardonyx", "check", SOFTMAX], capture_output=True, text=True)
         self.assertEqual((done.returncode, "valid" in done.stdout), (0, True))

@@ -1,0 +1,23 @@
+# Writes OUT, a C++ file with the page's style and scripts as strings: cmake -DOUT=... -DFOLDER=... -P embed.cmake
+file(READ ${FOLDER}/view.css style)
+set(script "")
+foreach(name layout draw panel view)
+  file(READ ${FOLDER}/${name}.js part)
+  string(APPEND script "${part}")
+endforeach()
+# Pieces, because some compilers bound a literal's length.
+function(literal text result)
+  set(all "")
+  string(LENGTH "${text}" size)
+  set(at 0)
+  while(at LESS size)
+    string(SUBSTRING "${text}" ${at} 8000 piece)
+    string(APPEND all "R\"~~(${piece})~~\"\n")
+    math(EXPR at "${at} + 8000")
+  endwhile()
+  set(${result} "${all}" PARENT_SCOPE)
+endfunction()
+literal("${style}" style)
+literal("${script}" script)
+file(WRITE ${OUT} "namespace sdx::cli {\nextern const char* const kViewStyle;\nextern const char* const kViewScript;
+const char* const kViewStyle = ${style};\nconst char* const kViewScript = ${script};\n}\n")
