@@ -451,6 +451,7 @@ Result<Written> written_stage(const std::string& path, const ViewRequest& reques
                               const std::string& title, bool problems) {
   Written written;
   SDX_ASSIGN(written.model, request.engine.limits.read(path));
+  if (!written.model->graph) return fail("SDX-C0071", "{} has no graph to look at", path);
   CompileOptions options;
   SDX_ASSIGN(options, request.engine.options());
   Types types;
@@ -493,7 +494,6 @@ Result<Json> view_data(const ViewRequest& request) {
   }
   if (request.run) SDX_TRY(add_values(*loaded, shared));
   SDX_ASSIGN(Written main, written_stage(request.model, request, shared, "as written", true));
-  if (!main.model->graph) return fail("SDX-C0071", "{} has no graph to look at", request.model);
   Json facts = facts_of(*main.model, request);
   if (!why_not.empty()) facts.push_back(Json::array({"does not run", why_not}));
   std::optional<Json> runs, other;
@@ -501,7 +501,6 @@ Result<Json> view_data(const ViewRequest& request) {
   if (!request.other.empty()) {
     SDX_ASSIGN(Written second,
                written_stage(request.other, request, shared, "the other model", false));
-    if (!second.model->graph) return fail("SDX-C0071", "{} has no graph to look at", request.other);
     listed = mark_differences(*main.model, *second.model, main.stage, second.stage);
     other = std::move(second.stage);
   }
