@@ -8,7 +8,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 print() {
   local name=$1 file=$2
   shift 2
-  "$sardonyx" run "$file" --random 1 "$@" --digest 2>/dev/null | head -1 | while read -r output type shape digest; do
+  "$sardonyx" run "$file" --random 1 "$@" --digest 2>/dev/null | sed -n 1p | while read -r output type shape digest; do
     echo "| $name | $* | $output $type $shape | \`$digest\` |"
   done
 }
