@@ -296,6 +296,10 @@ Result<std::vector<Value>> Session::run_body(const Body& body, std::span<const V
   const size_t before = account_->values;
   const size_t captured = running_node_->inputs.size() - running_node_->use.formal_inputs;
   for (size_t i = 0; i + captured < inputs.size(); ++i) account_->values += bytes_of(inputs[i]);
+  if (Status fits = make_room(0); !fits) {
+    account_->values = before;
+    return std::move(fits).error();
+  }
   // Subgraphs nest: a thread with a small stack hands the next one to a thread with a large one.
   constexpr size_t kOfOneLevel = size_t{192} << 10;
   const plan::Around* outer = plan::Around::current();

@@ -39,38 +39,26 @@ int64_t block_of(int64_t channels) { return channels % 16 == 0 ? 16 : 8; }
 
 // Weights [O, I, ...] whose elements lie as [O / b, I / b, window, b of I, b of O], or, where I is
 // no whole number of blocks, as [O / b, I, window, b of O], in the order that their shape says.
-Result<Tensor> in_order(const Tensor& w) {
-  const int64_t outs = w.dims()[0], ins = w.dims()[1], block = block_of(outs);
+Result<Wire> in_order(Composer& c, Wire w) {
+  const Dims dims = c.fact(w).dims();
+  const int64_t outs = dims[0], ins = dims[1], block = block_of(outs);
   if (outs % block != 0) {
     return fail("SDX-T1090", "{} output channels are no whole number of blocks of {}", outs, block);
   }
   int64_t window = 1;
-  for (size_t i = 2; i < w.rank(); ++i) window *= w.dims()[i];
+  for (size_t i = 2; i < dims.size(); ++i) window *= dims[i];
   const int64_t inner = ins % block == 0 ? block : 1;
-  Tensor plain = Tensor::make(DType::f32, w.dims());
-  const float* from = w.data<float>();
-  for (int64_t o = 0; o < outs; o += block) {
-    for (int64_t i = 0; i < ins; i += inner) {
-      for (int64_t k = 0; k < window; ++k) {
-        for (int64_t bi = 0; bi < inner; ++bi) {
-          for (int64_t bo = 0; bo < block; ++bo) {
-            plain.data<float>()[((o + bo) * ins + i + bi) * window + k] = *from++;
-          }
-        }
-      }
-    }
-  }
-  return plain;
+  const Wire blocks = c.reshape(w, {outs / block, ins / inner, window, inner, block});
+  return c.reshape(c.transpose(blocks, {0, 4, 1, 3, 2}), {dims.begin(), dims.end()});
 }
 
 Result<Wires> compose_conv(Composer& c) {
   const Fact& w = c.fact(c.in(1));
   if (w.rank() < 3)
     return fail("SDX-T1091", "W is {}; it must have 3 dimensions or more", w.text());
-  if (w.value == nullptr) return c.later();
-  SDX_ASSIGN(Tensor weights, in_order(*w.value));
-  Wire y =
-      c.add(conv, {c.in(0), c.constant(std::move(weights)), c.in(2)}, window_attributes(c.node()));
+  if (!w.is_concrete()) return c.later();
+  SDX_ASSIGN(const Wire weights, in_order(c, c.in(1)));
+  Wire y = c.add(conv, {c.in(0), weights, c.in(2)}, window_attributes(c.node()));
   if (c.has(3)) y = c.add(add, {y, c.in(3)});
   std::vector<float> params;
   if (c.node().has("activation_params"))
