@@ -132,8 +132,13 @@ class Keeper {
   std::thread thread_;
 };
 
+// First `ready` is false and each answer closes its connection, while new ones are still taken:
+// whoever spreads requests over servers needs a moment to see it, and what it sends until then is
+// answered.
 void drain(Core& core, std::vector<std::unique_ptr<Reactor>>& reactors) {
+  constexpr auto kNotice = std::chrono::milliseconds(1500);
   core.shared.draining = true;
+  if (core.shared.connections > 0) std::this_thread::sleep_for(kNotice);
   for (auto& reactor : reactors) reactor->drain();
   const auto end =
       Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(core.settings.drain_s * 1000));
