@@ -31,11 +31,11 @@ bool is_by_default(size_t most) {
   return most == kMachine;
 }
 
-// A hundred times what the model brings and is given is more than any layer takes; a model of a
+// Some hundred times what the model brings and is given is more than any layer takes; a model of a
 // few bytes that asks for gigabytes is an attack, or has to be asked for.
 size_t memory_limit(const typed::Graph& graph, size_t most) {
   if (!is_by_default(most)) return most;
-  constexpr size_t kMostGrowth = 128;
+  constexpr size_t kMostGrowth = 512;
   const size_t brought = bytes_brought(graph, innermost == nullptr) + Around::brought();
   if (brought > (most - std::min(most, kFewBytes)) / kMostGrowth) return most;
   return std::min(most, kFewBytes + kMostGrowth * brought);
