@@ -15,7 +15,7 @@ for part in "$@"; do
     test)
       packages+=(libgtest-dev libbenchmark-dev libmpfr-dev libgmp-dev libonnx-testdata clang-format xz-utils
                  pybind11-dev python3-dev python3-numpy python3-onnx python3-jsonschema mypy
-                 python3-pip python3-venv chromium) ;;
+                 python3-pip python3-venv) ;;
     package)
       packages+=(dpkg-dev debhelper dh-python lintian debootstrap python3-dev pybind11-dev libnghttp2-dev libssl-dev
                  libsimdjson-dev "${proofs[@]}") ;;
