@@ -35,7 +35,7 @@ bool is_by_default(size_t most) {
 // few bytes that asks for gigabytes is an attack, or has to be asked for.
 size_t memory_limit(const typed::Graph& graph, size_t most) {
   if (!is_by_default(most)) return most;
-  constexpr size_t kMostGrowth = 512;
+  constexpr size_t kMostGrowth = 560;
   const size_t brought = bytes_brought(graph, innermost == nullptr) + Around::brought();
   if (brought > (most - std::min(most, kFewBytes)) / kMostGrowth) return most;
   return std::min(most, kFewBytes + kMostGrowth * brought);
