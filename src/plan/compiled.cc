@@ -90,9 +90,8 @@ Status wires_fit(const typed::Graph& graph, size_t most) {
   return ok();
 }
 
-// Whether the plan keeps to the limit.
+// Whether a plan whose wires fit keeps to the limit.
 Status fits_memory(const Plan& plan, size_t most) {
-  SDX_TRY(wires_fit(plan.graph, most));
   const size_t few = std::min(most, kFewBytes);
   if (plan.arena_bytes <= few && outputs_fit(plan, few)) return ok();
   const size_t limit = memory_limit(plan.graph, most);
@@ -226,7 +225,10 @@ Result<std::shared_ptr<const Planned>> Compiled::planned_under(const Bindings& b
       inputs.push_back(bound_input(graph.fact(graph.inputs()[i]), i, bindings));
     SDX_ASSIGN(std::optional<Plan> plan,
                grown(*base_, inputs, bindings, *pool_, settings_.most_arena_bytes));
-    if (plan) return keep(bindings, *std::move(plan));
+    if (plan) {
+      SDX_TRY(wires_fit(plan->graph, settings_.most_arena_bytes));
+      return keep(bindings, *std::move(plan));
+    }
   }
   SDX_ASSIGN(Plan made, plan_anew(bindings));
   return keep(bindings, std::move(made));
