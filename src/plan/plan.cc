@@ -34,10 +34,13 @@ void choose_kernel(Step& step, const typed::Graph& graph, const Options& options
   }
 }
 
+// Whether bit `input` of what a kernel packs is set; of many inputs only the first 32 can be.
+bool is_packed(uint32_t packs, size_t input) { return input < 32 && ((packs >> input) & 1u) != 0; }
+
 template <class Visit>
 void each_packed_constant(const Step& step, const Facts& in, Visit&& visit) {
   for (size_t i = 0; i < in.size(); ++i) {
-    if ((step.kernel->packs >> i) & 1u && in[i].value != nullptr) visit(*in[i].value);
+    if (is_packed(step.kernel->packs, i) && in[i].value != nullptr) visit(*in[i].value);
   }
 }
 
@@ -211,7 +214,7 @@ void forget_packed(Plan& plan) {
   const auto read = [&](uint32_t node, uint32_t packed) {
     const auto& inputs = plan.graph.node(node).inputs;
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].present() && !((packed >> i) & 1u)) needed[inputs[i].node] = true;
+      if (inputs[i].present() && !is_packed(packed, i)) needed[inputs[i].node] = true;
     }
   };
   std::vector<bool> has_step(plan.graph.size(), false);
