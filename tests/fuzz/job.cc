@@ -115,9 +115,9 @@ void forget_claims(model::Graph& graph, bool outermost) {
   }
 }
 
-run::RunOptions quick() {
+run::RunOptions quick(const Job& job) {
   run::RunOptions options;
-  options.deadline = run::RunOptions::Clock::now() + std::chrono::seconds(5);
+  options.deadline = job.end;
   options.most_iterations = 10;
   return options;
 }
@@ -134,6 +134,7 @@ Result<Job> make_job(std::shared_ptr<const model::Model> model, uint64_t seed) {
   if (model == nullptr || !model->graph) return fail("SDX-FUZZ", "no graph");
   Random random(seed);
   Job job;
+  job.end = run::RunOptions::Clock::now() + std::chrono::seconds(2);
   job.options.threads = 1;
   job.options.most_nodes = 1000;
   job.options.most_arena_bytes = 1 << 22;
@@ -177,8 +178,8 @@ Result<Job> make_job(std::shared_ptr<const model::Model> model, uint64_t seed) {
 Result<std::vector<Value>> outputs_of(const Job& job, const CompileOptions& options) {
   SDX_ASSIGN(const auto compiled, compile(job.graph, options));
   run::Session session(compiled);
-  SDX_ASSIGN(std::vector<Value> outputs, session.run(job.inputs, quick()));
-  const auto again = session.run(job.inputs, quick());
+  SDX_ASSIGN(std::vector<Value> outputs, session.run(job.inputs, quick(job)));
+  const auto again = session.run(job.inputs, quick(job));
   if (!again) {
     if (is_limit(again.error())) return again.error();
     broken("the second run fails: " + again.error().text());

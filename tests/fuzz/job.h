@@ -10,6 +10,7 @@ struct Job {
   CompileOptions options;  // small sizes for the model's symbols, and low limits
   typed::Graph graph;
   std::vector<Value> inputs;
+  run::RunOptions::Clock::time_point end;  // of all its runs: what it asks for has no bound
   bool claims = true;  // types that the model declares inside and of outputs were believed
 };
 
