@@ -16,7 +16,10 @@ namespace {
 constexpr size_t kResidentFloats = 65536;
 
 size_t blocks_of(const ConvShape& s) { return channel_blocks(s.out_channels); }
-bool is_depthwise(const ConvShape& s) { return s.groups > 1; }
+bool is_depthwise(const ConvShape& s) { return s.groups > 1 && s.groups == s.in_channels; }
+
+// The output channels of a group, in whole blocks.
+size_t group_channels(const ConvShape& s) { return blocks_of(s) * kBlockLanes / s.groups; }
 
 // Threads that are worth waking: none for a few microseconds of work.
 size_t threads_for(const ConvShape& s, const Pool& pool) {
@@ -100,9 +103,12 @@ void run_depthwise(const BlockedConvArgs& g, Pool& pool, Isa isa) {
 }  // namespace
 
 bool conv_blocked_fits(const ConvShape& s, bool plain) {
-  if (s.in[0] != 1 || s.out[0] != 1 || s.kernel[0] != 1 || s.stride[2] > 2) return false;
-  if (s.groups == 1) return !plain || s.in_channels < kBlockLanes;
-  return !plain && depthwise_tiles_fit(s);
+  if (s.in[0] != 1 || s.out[0] != 1 || s.kernel[0] != 1) return false;
+  if (s.groups == 1) return s.stride[2] <= 2 && (!plain || s.in_channels < kBlockLanes);
+  if (plain) return false;
+  if (is_depthwise(s)) return depthwise_tiles_fit(s);
+  return s.stride[2] <= 2 && s.in_channels % (s.groups * kBlockLanes) == 0 &&
+         s.out_channels % (s.groups * kBlockLanes) == 0;
 }
 
 size_t conv_blocked_packed_size(const ConvShape& s) {
@@ -114,9 +120,11 @@ void conv_blocked_pack(const ConvShape& s, const float* w, const float* bias, fl
                        Pool& pool) {
   const size_t out = blocks_of(s) * kBlockLanes, depth = conv_depth(s), taps = conv_taps(s);
   const size_t wide = is_depthwise(s) ? kBlockLanes : kBlockedPanel;
-  pool.parallel((out + wide - 1) / wide, 1, [&](size_t begin, size_t end, int) {
+  const size_t group = is_depthwise(s) ? out : group_channels(s), panels = (group + wide - 1) / wide;
+  pool.parallel(out / group * panels, 1, [&](size_t begin, size_t end, int) {
     for (size_t panel = begin; panel < end; ++panel) {
-      const size_t first = panel * wide, columns = std::min(wide, out - first);
+      const size_t in_group = panel % panels * wide, columns = std::min(wide, group - in_group);
+      const size_t first = panel / panels * group + in_group;
       const size_t real = std::min(columns, s.out_channels - first);
       float* to = packed + first * depth;
       reference::for_each_tap(
@@ -151,17 +159,15 @@ void conv_blocked(const BlockedConvArgs& g, Pool& pool, Isa isa) {
   }
 
   BlockedWork work{};
-  work.channels = s.in_channels;
+  work.channels = s.in_channels / s.groups;
   work.block_step = plane;
   work.c_step = g.plain ? plane : 1;
   work.x_row = s.stride[1] * p.width * p.lanes;
   work.x_pixel = s.stride[2] * p.lanes;
   work.tap = taps;
   work.taps = conv_taps(s);
-  work.weights = g.weights;
-  work.blocks = blocks_of(s);
-  const size_t out = work.blocks * kBlockLanes, depth = conv_depth(s);
-  work.bias = g.bias ? g.weights + out * depth : nullptr;
+  const size_t out = group_channels(s), depth = conv_depth(s);
+  work.blocks = out / kBlockLanes;
   work.rows = s.out[1];
   work.width = s.out[2];
   // A kernel of one tap that visits every input once sees one long row.
@@ -180,7 +186,8 @@ void conv_blocked(const BlockedConvArgs& g, Pool& pool, Isa isa) {
   const size_t panels = (out + kBlockedPanel - 1) / kBlockedPanel;
 
   // Either all panels pass over some tiles, or one panel after the other over all tiles.
-  const size_t threads = threads_for(s, pool), want = threads == 1 ? 1 : 4 * threads;
+  const size_t threads = threads_for(s, pool);
+  const size_t want = threads == 1 ? 1 : (4 * threads + s.groups - 1) / s.groups;
   size_t tile_parts = 1, panel_parts = 1;
   if (out * depth <= kResidentFloats && all_tiles >= 2 * want) {
     tile_parts = want;
@@ -199,15 +206,18 @@ void conv_blocked(const BlockedConvArgs& g, Pool& pool, Isa isa) {
       });
       x = padded;
     }
-    const size_t items = panel_parts * tile_parts;
+    const size_t items = s.groups * panel_parts * tile_parts;
     pool.parallel(items, threads == 1 ? items : 1, [&](size_t begin, size_t end, int) {
       BlockedWork w = work;
-      w.x = x;
-      w.row = n * w.blocks;
-      w.y = g.y + w.row * out_plane;
-      if (w.clamp.other != nullptr) w.clamp.other += w.row * out_plane;
       for (size_t i = begin; i < end; ++i) {
-        const size_t panel = i / tile_parts, tile = i % tile_parts;
+        const size_t group = i / tile_parts / panel_parts;
+        const size_t panel = i / tile_parts % panel_parts, tile = i % tile_parts;
+        w.x = x + group * (p.planes / s.groups) * plane;
+        w.weights = g.weights + group * out * depth;
+        w.bias = g.bias ? g.weights + s.groups * out * depth + group * out : nullptr;
+        w.row = (n * s.groups + group) * w.blocks;
+        w.y = g.y + w.row * out_plane;
+        if (g.clamp.other != nullptr) w.clamp.other = g.clamp.other + w.row * out_plane;
         w.panel_begin = panels * panel / panel_parts;
         w.panel_end = panels * (panel + 1) / panel_parts;
         w.tile_begin = all_tiles * tile / tile_parts;

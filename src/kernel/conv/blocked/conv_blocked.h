@@ -33,8 +33,8 @@ struct BlockedConvArgs {
   void* scratch = nullptr;  // conv_blocked_scratch_bytes(), aligned to 64
 };
 
-// Strides 1 and 2 along the width; one group or as many as channels, then with kernels 3, 5 or 7
-// wide and no dilation along the width. `plain`: one group of fewer than 16 channels.
+// As many groups as channels in and out; or, with strides 1 and 2 along the width, one group, or
+// several of whole blocks in and out. `plain`: one group of fewer than 16 channels.
 bool conv_blocked_fits(const ConvShape&, bool plain);
 
 void conv_blocked(const BlockedConvArgs&, Pool&, Isa);

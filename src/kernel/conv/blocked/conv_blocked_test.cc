@@ -156,4 +156,27 @@ TEST(ConvBlocked, depthwise_equals_the_reference) {
   expect_reference_bits(with_output(s, s.pad), 4);
 }
 
+TEST(ConvBlocked, depthwise_of_any_width_stride_and_dilation_equals_the_reference) {
+  for (const size_t kernel : {1, 2, 4, 9}) {
+    expect_reference_bits(planar(1, 24, 24, 24, 9, 21, kernel, 1, kernel / 2), 1);
+    expect_reference_bits(planar(1, 16, 16, 16, 10, 17, kernel, 3, kernel / 2), 2);
+  }
+  for (const size_t dilation : {2, 4, 12}) {
+    for (const size_t stride : {1, 2}) {
+      ConvShape s = planar(1, 20, 20, 20, 14, 15, 3, stride, dilation);
+      s.dilation[1] = s.dilation[2] = dilation;
+      expect_reference_bits(with_output(s, s.pad), 3);
+    }
+  }
+}
+
+TEST(ConvBlocked, groups_of_whole_blocks_equal_the_reference) {
+  expect_reference_bits(planar(1, 2, 32, 64, 7, 9, 3, 1, 1), 1);
+  expect_reference_bits(planar(2, 3, 48, 144, 5, 6, 1, 1, 0), 2);
+  expect_reference_bits(planar(1, 2, 96, 32, 8, 31, 3, 2, 1), 3);
+  expect_reference_bits(planar(1, 4, 64, 64, 1, 1, 1, 1, 0), 4);
+  EXPECT_FALSE(conv_blocked_fits(planar(1, 4, 32, 64, 7, 7, 3, 1, 1), false));
+  EXPECT_FALSE(conv_blocked_fits(planar(1, 4, 64, 32, 7, 7, 3, 1, 1), false));
+}
+
 }  // namespace sdx

@@ -32,8 +32,7 @@ struct ChannelsLastConvArgs {
   void* scratch = nullptr;  // conv_channels_last_scratch_bytes(), aligned to 64
 };
 
-// One group; or as many as channels in and out, a multiple of 16, with kernels 3, 5 or 7 wide,
-// strides 1 and 2 and no dilation along the width.
+// One group; or as many as channels in and out, a multiple of 16.
 bool conv_channels_last_fits(const ConvShape&);
 
 void conv_channels_last(const ChannelsLastConvArgs&, Pool&, Isa);

@@ -86,6 +86,10 @@ TEST(ConvChannelsLast, depthwise_has_the_reference_bits) {
     expect_reference_bits(planar(1, 32, 32, 32, 7, 7, 7, 1, 3), 2, isa);
     expect_reference_bits(planar(1, 16, 16, 16, 13, 31, 5, 2, 2), 3, isa);
     expect_reference_bits(planar(1, 48, 48, 48, 3, 28, 7, 1, 3), 4, isa);
+    expect_reference_bits(planar(1, 16, 16, 16, 9, 20, 4, 3, 2), 5, isa);
+    ConvShape s = planar(1, 32, 32, 32, 14, 15, 3, 1, 4);
+    s.dilation[1] = s.dilation[2] = 4;
+    expect_reference_bits(with_output(s, s.pad), 6, isa);
   });
 }
 

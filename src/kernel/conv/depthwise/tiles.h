@@ -9,12 +9,9 @@
 
 namespace sdx {
 
-// One output channel per input channel, kernels 3, 5 or 7 wide, strides 1 and 2 and no dilation
-// along the width; two dimensions.
+// One output channel per input channel; two dimensions.
 inline bool depthwise_tiles_fit(const ConvShape& s) {
-  const bool wide = s.kernel[2] == 3 || s.kernel[2] == 5 || s.kernel[2] == 7;
-  return s.groups == s.in_channels && s.groups == s.out_channels && wide && s.stride[2] <= 2 &&
-         s.dilation[2] == 1;
+  return s.groups == s.in_channels && s.groups == s.out_channels;
 }
 
 #if defined(SDX_ISA)
