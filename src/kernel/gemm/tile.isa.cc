@@ -33,6 +33,10 @@ struct PackedRows : FetchesLater {
   }
   [[gnu::always_inline]] void next() { a += step; }
 };
+// Pointers that step alike stay in registers of their own: as one vector they would go through
+// memory at each step, and the loads would wait for them.
+[[gnu::always_inline]] inline void keep_apart(const float*& pointer) { asm("" : "+r"(pointer)); }
+
 // Rows of contiguous k: one pointer for three rows, which addressing modes reach from it.
 template <int Rows>
 struct RowsInPlace : FetchesLater {
@@ -47,13 +51,12 @@ struct RowsInPlace : FetchesLater {
     return a[R / 3][R % 3 * row];
   }
   [[gnu::always_inline]] void next() {
-    for (int i = 0; i < kPointers; ++i) ++a[i];
+    for (int i = 0; i < kPointers; ++i) {
+      ++a[i];
+      keep_apart(a[i]);
+    }
   }
 };
-
-// Pointers that step alike stay in registers of their own: as one vector they would go through
-// memory at each step, and the loads would wait for them.
-[[gnu::always_inline]] inline void keep_apart(const float*& pointer) { asm("" : "+r"(pointer)); }
 
 // The same in stretches: taps of a convolution of few rows.
 template <int Rows>
