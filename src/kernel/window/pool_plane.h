@@ -4,7 +4,8 @@
 // window is empty. average: the elements of the window added one after the other in row-major
 // order, from +0, then divided by the output's own count.
 //
-// Planes are staged in phases (kernel/window/phases.h), small ones one behind the other.
+// Planes are staged in phases (kernel/window/phases.h), small ones one behind the other; of two
+// kinds of window, where vectors come out of the plane itself, the plane is read where it is.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +31,7 @@ struct PoolShape {
   // Planes that are staged at once: enough for some whole vectors.
   size_t planes_together() const {
     const size_t size = phase_size(*this);
-    return reads_in_place() || size >= 512 ? 1 : 1024 / (size + 1) + 1;
+    return reads_channels() || size >= 512 ? 1 : 1024 / (size + 1) + 1;
   }
   // From a phase of the planes to the next.
   size_t phase_step() const { return planes_together() * phase_size(*this); }
@@ -38,9 +39,15 @@ struct PoolShape {
   size_t staged_size() const {
     return reads_in_place() ? 0 : phase_step() * (phase_count(*this) + 1) + 2 * kPhaseSlack;
   }
+  [[gnu::always_inline]] bool reads_in_place() const { return reads_channels() || reads_pairs(); }
   // Nothing happens along the width, which is whole vectors: channels that come last.
-  [[gnu::always_inline]] bool reads_in_place() const {
+  [[gnu::always_inline]] bool reads_channels() const {
     return kernel[2] == 1 && stride[2] == 1 && pad[2] == 0 && in[2] == out[2] && in[2] % 16 == 0;
+  }
+  // Every second window, none of which leaves its row.
+  [[gnu::always_inline]] bool reads_pairs() const {
+    return stride[2] == 2 && dilation[2] == 1 && pad[2] == 0 && kernel[2] <= 4 && out[2] != 0 &&
+           kernel[0] <= 64 && kernel[1] <= 64 && (out[2] - 1) * 2 + kernel[2] <= in[2];
   }
 };
 

@@ -121,9 +121,52 @@ struct EqualCounts {
   }
 };
 
+// each(input row, input plane) for those under an output's window that lie in the image.
+template <class Each>
+SDX_INLINE void each_row(const PoolShape& s, size_t z, size_t row, Each each) {
+  for (size_t kz = 0; kz < s.kernel[0]; ++kz) {
+    const size_t iz = z * s.stride[0] + kz * s.dilation[0] - s.pad[0];
+    if (iz >= s.in[0]) continue;
+    for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
+      const size_t iy = row * s.stride[1] + ky * s.dilation[1] - s.pad[1];
+      if (iy < s.in[1]) each(iz * s.in[1] + iy);
+    }
+  }
+}
+
+// Every second window, sixteen of a row at once: take(acc, their elements at one tap), where
+// 2 * i and 2 * i + 1 come out of the same 32.
+template <class V, class Take, class Done>
+SDX_INLINE void pool_pairs(const PoolShape& s, const float* x, float* y, V start, Take take,
+                           Done done) {
+  const size_t width = s.out[2], taps = s.kernel[2];
+  size_t at = 0;
+  for (size_t z = 0; z < s.out[0]; ++z) {
+    for (size_t row = 0; row < s.out[1]; ++row) {
+      for (size_t c = 0; c < width; c += 16) {
+        const size_t count = width - c < 16 ? width - c : 16;
+        V acc = start;
+        each_row(
+            s, z, row, [&](size_t line) __attribute__((always_inline)) {
+              for (size_t k = 0; k < taps; k += 2) {
+                const float* from = x + line * s.in[2] + 2 * c + k;
+                const size_t reach = 2 * count - (k + 1 == taps ? 1 : 0);
+                const F32x16 low = load_n(from, reach < 16 ? reach : 16);
+                const F32x16 high = load_n(from + 16, reach < 16 ? 0 : reach - 16);
+                acc = take(acc, every_second<0>(low, high));
+                if (k + 1 < taps) acc = take(acc, every_second<1>(low, high));
+              }
+            });
+        store_n(y + at, done(acc, at, count), count);
+        at += count;
+      }
+    }
+  }
+}
+
 // take(acc, sixteen elements) over the windows of channels that come last.
 template <class V, class Take, class Done>
-SDX_INLINE void pool_in_place(const PoolShape& s, const float* x, float* y, V start, Take take,
+SDX_INLINE void pool_channels(const PoolShape& s, const float* x, float* y, V start, Take take,
                               Done done) {
   const size_t width = s.in[2];
   size_t at = 0;
@@ -131,15 +174,10 @@ SDX_INLINE void pool_in_place(const PoolShape& s, const float* x, float* y, V st
     for (size_t row = 0; row < s.out[1]; ++row) {
       for (size_t c = 0; c < width; c += 16, at += 16) {
         V acc = start;
-        for (size_t kz = 0; kz < s.kernel[0]; ++kz) {
-          const size_t iz = z * s.stride[0] + kz * s.dilation[0] - s.pad[0];
-          if (iz >= s.in[0]) continue;
-          for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
-            const size_t iy = row * s.stride[1] + ky * s.dilation[1] - s.pad[1];
-            if (iy >= s.in[1]) continue;
-            acc = take(acc, x + (iz * s.in[1] + iy) * width + c);
-          }
-        }
+        each_row(
+            s, z, row, [&](size_t line) __attribute__((always_inline)) {
+              acc = take(acc, load(x + line * width + c));
+            });
         store(y + at, done(acc, at));
       }
     }
@@ -151,15 +189,16 @@ SDX_INLINE void pool_in_place(const PoolShape& s, const float* x, float* y, V st
 void max_pool_planes(const PoolWork& work, const float* x, float* y, size_t planes, float* staged) {
   const PoolShape& s = *work.shape;
   const I32x16 none = key_of(F32x16(-__builtin_inff()));
-  if (s.reads_in_place()) {
-    for (size_t i = 0; i < planes; ++i) {
-      pool_in_place(
-          s, x + i * s.inputs(), y + i * s.outputs(), none,
-          [](I32x16 acc, const float* p) { return greater_of(acc, key_of(load(p))); },
-          [](I32x16 acc, size_t) { return float_of(acc); });
-    }
-    return;
+  const auto greatest = [](I32x16 acc, F32x16 some) { return greater_of(acc, key_of(some)); };
+  for (size_t i = 0; s.reads_channels() && i < planes; ++i) {
+    pool_channels(s, x + i * s.inputs(), y + i * s.outputs(), none, greatest,
+                  [](I32x16 acc, size_t) { return float_of(acc); });
   }
+  for (size_t i = 0; s.reads_pairs() && i < planes; ++i) {
+    pool_pairs(s, x + i * s.inputs(), y + i * s.outputs(), none, greatest,
+               [](I32x16 acc, size_t, size_t) { return float_of(acc); });
+  }
+  if (s.reads_in_place()) return;
   pool_planes(
       work, x, y, planes, staged, from_bits(none), none,
       [](F32x16 some) { return from_bits(key_of(some)); },
@@ -171,25 +210,30 @@ void average_pool_planes(const PoolWork& work, const float* x, const PoolCounts&
                          size_t planes, float* staged) {
   const PoolShape& s = *work.shape;
   const F32x16 zero(0.0f);
-  const auto add = [](F32x16 acc, const float* p) { return acc + load(p); };
-  if (s.reads_in_place()) {
-    for (size_t i = 0; i < planes; ++i) {
-      pool_in_place(
-          s, x + i * s.inputs(), y + i * s.outputs(), zero, add,
-          [&](F32x16 sum, size_t at) { return lanes::canonical(sum / load(counts.each + at)); });
-    }
-    return;
+  const auto add = [](F32x16 acc, F32x16 some) { return acc + some; };
+  for (size_t i = 0; s.reads_channels() && i < planes; ++i) {
+    pool_channels(
+        s, x + i * s.inputs(), y + i * s.outputs(), zero, add,
+        [&](F32x16 sum, size_t at) { return lanes::canonical(sum / load(counts.each + at)); });
   }
-  const auto same = [](F32x16 some) { return some; };
-  if (counts.all_equal && s.outputs() != 0) {
+  if (s.reads_channels() || s.outputs() == 0) return;
+  // done(sums, first output of the plane, how many) is what is written.
+  const auto pool = [&](auto done) __attribute__((always_inline)) {
+    for (size_t i = 0; s.reads_pairs() && i < planes; ++i) {
+      pool_pairs(s, x + i * s.inputs(), y + i * s.outputs(), zero, add, done);
+    }
+    if (s.reads_pairs()) return;
+    pool_planes(
+        work, x, y, planes, staged, zero, zero, [](F32x16 some) { return some; },
+        [](F32x16 acc, const float* p) { return acc + load(p); }, done);
+  };
+  if (counts.all_equal) {
     const EqualCounts divided(*counts.each);
-    pool_planes(work, x, y, planes, staged, zero, zero, same, add,
-                [&](F32x16 sum, size_t, size_t) { return lanes::canonical(divided(sum)); });
+    pool([&](F32x16 sum, size_t, size_t) { return lanes::canonical(divided(sum)); });
   } else {
-    pool_planes(work, x, y, planes, staged, zero, zero, same, add,
-                [&](F32x16 sum, size_t at, size_t count) {
-                  return lanes::canonical(sum / load_n(counts.each + at, count, 1.0f));
-                });
+    pool([&](F32x16 sum, size_t at, size_t count) {
+      return lanes::canonical(sum / load_n(counts.each + at, count, 1.0f));
+    });
   }
 }
 

@@ -128,8 +128,23 @@ TEST(PoolPlane, reads_channels_that_come_last_in_place) {
   s.in[0] = 7, s.kernel[0] = 3, s.stride[0] = 2, s.pad[0] = 1, s.out[0] = 4;
   s.in[1] = 6, s.kernel[1] = 2, s.stride[1] = 1, s.out[1] = 5;
   s.in[2] = s.out[2] = 32;
-  ASSERT_TRUE(s.reads_in_place());
+  ASSERT_TRUE(s.reads_channels());
   expect_reference_bits(s, true);
+}
+
+TEST(PoolPlane, reads_every_second_window_in_place) {
+  for (const size_t kernel : {1, 2, 3, 4}) {
+    for (const size_t columns : {5, 14, 17, 33, 66, 71}) {
+      for (const size_t pad : {0, 1}) {
+        PoolShape s = square(10, columns, kernel, 2, pad);
+        s.pad[2] = 0;
+        s.out[2] = (columns - kernel) / 2 + 1;
+        ASSERT_TRUE(s.reads_pairs());
+        expect_reference_bits(s, true);
+        expect_reference_bits(s, false);
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -6,28 +6,32 @@
 
 namespace sdx::SDX_ISA {
 
-// Elements 0, 2, 4 ... of 32.
+// Elements First, First + 2 ... of 32.
+template <int First = 0>
 SDX_INLINE F32x16 every_second(F32x16 low, F32x16 high) {
 #if defined(SDX_ISA_avx512)
   const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-  return _mm512_permutex2var_ps(low.v, even, high.v);
+  return _mm512_permutex2var_ps(low.v, _mm512_add_epi32(even, _mm512_set1_epi32(First)), high.v);
 #elif defined(SDX_ISA_avx2)
   const auto eight = [](Pair<F32> from) {
-    const __m256d mixed = _mm256_castps_pd(_mm256_shuffle_ps(from.lo.v, from.hi.v, 0x88));
+    constexpr int kTaken = First == 0 ? 0x88 : 0xdd;
+    const __m256d mixed = _mm256_castps_pd(_mm256_shuffle_ps(from.lo.v, from.hi.v, kTaken));
     return F32(_mm256_castpd_ps(_mm256_permute4x64_pd(mixed, 0xd8)));
   };
   return {eight(low), eight(high)};
 #elif defined(SDX_ISA_neon)
-  const auto eight = [](F32x16 from) {
-    return Pair<F32>{F32((RawF32)vuzp1q_f32(from.lo.lo.v, from.lo.hi.v)),
-                     F32((RawF32)vuzp1q_f32(from.hi.lo.v, from.hi.hi.v))};
+  const auto four = [](F32 a, F32 b) {
+    return F32((RawF32)(First == 0 ? vuzp1q_f32(a.v, b.v) : vuzp2q_f32(a.v, b.v)));
+  };
+  const auto eight = [&](F32x16 from) {
+    return Pair<F32>{four(from.lo.lo, from.lo.hi), four(from.hi.lo, from.hi.hi)};
   };
   return {eight(low), eight(high)};
 #else
   float from[32], to[16];
   store(from, low);
   store(from + 16, high);
-  for (int i = 0; i < 16; ++i) to[i] = from[2 * i];
+  for (int i = 0; i < 16; ++i) to[i] = from[2 * i + First];
   return load(to);
 #endif
 }
