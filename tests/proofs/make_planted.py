@@ -80,7 +80,7 @@ BUGS = [
     # Programs inside of products, and weights that were packed.
     ('an_operand_may_come_after_the_product', PLAN, ' ||\n                 step_of[input.node] < s;', ' || true;'),
     ('a_product_that_is_an_output_is_fused', PLAN, ' || step.late ||\n        is_output[step.node])', ' || step.late)'),
-    ('weights_that_are_still_read_are_given_back', PLAN, '!((packed >> i) & 1u)) needed', '!((packed >> i) & 1u) && inputs[i].node % 2 == 0) needed'),
+    ('weights_that_are_still_read_are_given_back', PLAN, '!is_packed(packed, i)) needed', '!is_packed(packed, i) && inputs[i].node % 2 == 0) needed'),
 ]
 
 
