@@ -90,7 +90,9 @@ void Checker::training() {
     Scope variables = state;
     if (info.algorithm) define(*info.algorithm, true, variables);
     std::map<std::string_view, Fact> keys;
-    for (const auto& [name, definition] : variables.defined) keys.emplace(name, definition.fact);
+    variables.defined.each_in_order([&](std::string_view name, const Definition& definition) {
+      keys.emplace(name, definition.fact);
+    });
 
     const auto part = [&](std::string_view kind, const std::optional<model::Graph>& body) {
       return top.in(kind, body ? body->name : std::string_view(""));

@@ -3,9 +3,9 @@
 
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
+#include "base/keyed.h"
 #include "check/declared.h"
 #include "model/names.h"
 
@@ -57,7 +57,7 @@ struct Scope {
   bool subgraph = false;                      // an attribute of a node
   bool algorithm = false;                     // a training step, which extends the main graph
   size_t position = 0;                        // the node being checked
-  std::unordered_map<std::string_view, Definition> defined = {};
+  KeyedMap<std::string_view, Definition> defined = {};
 
   const Definition* own(std::string_view name) const;
   // A definition in this graph or around it, whether or not it comes before its use.

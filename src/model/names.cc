@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <unordered_set>
+#include "base/keyed.h"
 
 namespace sdx::model {
 
@@ -22,7 +22,7 @@ std::string name_of(const Function& function) {
 }
 
 void free_names(const Graph& graph, std::vector<std::string_view>& into) {
-  std::unordered_set<std::string_view> defined;
+  KeyedSet<std::string_view> defined;
   for (const ValueInfo& input : graph.input) defined.insert(input.name);
   for (const TensorData& init : graph.initializer) defined.insert(init.name);
   for (const SparseTensorData& init : graph.sparse_initializer) {

@@ -1,5 +1,6 @@
 """One model per class of input that costs more than its size, or that once ended the process. Each is
 a few lines; the numbers are those at which the class showed."""
+import random
 import struct
 
 from onnx_writer import *  # noqa: F403: the writer is this file's language
@@ -174,6 +175,46 @@ def unknown_ranks(n):
     return model(graph(nodes, inputs=[value_info("x", FLOAT)], outputs=[value_info(f"t{n}", FLOAT)]))
 
 
+# Tables: keys that a hash function without a secret takes to one place. The first is the one of GNU's library for strings (Murmur's,
+# by words of eight bytes): of two blocks that follow each other, the second makes up for what the first has changed, so that
+# N pairs of blocks make 2^N names of one value. The second takes numbers as they are, by the number of places.
+def colliding_names(bits):
+    whole, mul = (1 << 64) - 1, 0xC6A4A7935BD1E995
+    back = pow(mul, -1, 1 << 64)
+    text = bytes(c for c in range(33, 127) if chr(c) not in '"\\')
+    allowed, draw = frozenset(text), random.Random(1)
+
+    def mixed(word):
+        word = int.from_bytes(word, "little") * mul & whole
+        return (word ^ word >> 47) * mul & whole
+
+    def unmixed(word):
+        word = word * back & whole
+        return ((word ^ word >> 47) * back & whole).to_bytes(8, "little")
+
+    state, names = 0xC70F6907 ^ (16 * bits * mul & whole), [b""]
+    for _ in range(bits):
+        first, second = bytes(draw.choices(text, k=8)), bytes(draw.choices(text, k=8))
+        after = ((state ^ mixed(first)) * mul & whole ^ mixed(second)) * mul & whole
+        while True:
+            other = bytes(draw.choices(text, k=8))
+            rest = unmixed((state ^ mixed(other)) * mul & whole ^ (after * back & whole))
+            if allowed.issuperset(rest) and other != first:
+                break
+        names = [name + pair for name in names for pair in (first + second, other + rest)]
+        state = after
+    nodes = [node("Relu", [names[i - 1] if i else "x"], [names[i]]) for i in range(len(names))]
+    return model(one_input(nodes, out=names[-1], out_dims=[2]))
+
+
+def colliding_tokens(n, places=172933):
+    grams = node("TfIdfVectorizer", ["x"], ["y"], [
+        attr_int("max_gram_length", 1), attr_int("min_gram_length", 1), attr_int("max_skip_count", 0), attr_string("mode", "TF"),
+        attr_ints("ngram_counts", [0]), attr_ints("ngram_indexes", range(n)),
+        attr_ints("pool_int64s", [i * places for i in range(n)])])
+    return model(graph([grams], inputs=[value_info("x", INT64, [2])], outputs=[value_info("y", FLOAT, [n])]))
+
+
 # Text: names that a terminal would obey, or that are no text at all.
 def rude_names():
     name = b"\x1b[2J\x1b]0;owned\x07\xff\xfe<script>alert(1)</script>\"\n"
@@ -207,5 +248,7 @@ HOSTILE = {
     "wide_split": lambda: wide_split(20000),
     "unused_functions": lambda: unused_functions(50000),
     "unknown_ranks": lambda: unknown_ranks(1000),
+    "colliding_names": lambda: colliding_names(13),
+    "colliding_tokens": lambda: colliding_tokens(120000),
     "rude_names": rude_names,
 }

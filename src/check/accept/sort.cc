@@ -3,15 +3,15 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_map>
 
+#include "base/keyed.h"
 #include "check/accept/mends.h"
 #include "model/names.h"
 
 namespace sdx::check::accept {
 
 bool sort_nodes(std::vector<model::Node>& nodes) {
-  std::unordered_map<std::string_view, size_t> producer;
+  KeyedMap<std::string_view, size_t> producer;
   for (size_t i = 0; i < nodes.size(); ++i) {
     for (const std::string& output : nodes[i].output) {
       if (!output.empty()) producer.emplace(output, i);

@@ -1,6 +1,5 @@
 // TfIdfVectorizer.
-#include <unordered_map>
-
+#include "base/keyed.h"
 #include "ops/common.h"
 
 namespace sdx::ops {
@@ -31,12 +30,12 @@ class Grams {
  private:
   static uint64_t key(uint32_t node, uint32_t token) { return uint64_t{node} << 32 | token; }
 
-  std::unordered_map<uint64_t, uint32_t> steps_;
+  KeyedMap<uint64_t, uint32_t> steps_;
   std::vector<int64_t> coordinates_{kNoCoordinate};
 };
 
 template <class T>
-using Tokens = std::unordered_map<T, uint32_t>;
+using Tokens = KeyedMap<T, uint32_t>;
 
 struct TfIdf {
   size_t shortest, longest;  // grams
