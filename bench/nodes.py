@@ -20,6 +20,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 import cases
 import compare
@@ -127,7 +128,11 @@ def main():
     for result in wrong:
         print(f'ERROR {result["error"]:.1e}  {result["row"]}')
     if options.json:
-        options.json.write_text(json.dumps([{k: v for k, v in result.items() if k != "record"} for result in results]))
+        rows = [{k: v for k, v in result.items() if k != "record"} for result in results]
+        options.json.write_text(json.dumps({
+            "format": 1, "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "machine": compare.machine(),
+            "versions": {"sardonyx": ours.version, "onnxruntime": peer.version}, "isa": options.isa,
+            "threads": options.threads, "enough_us": ENOUGH * 1e6, "rows": rows}))
     return 1 if wrong else 0
 
 
