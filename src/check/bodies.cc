@@ -106,6 +106,12 @@ void Checker::loop_body(const model::Node& node, Scope& scope, const Place& plac
             Fact::tensor(DType::i64), place);
   body_type("input 1 of the body, the condition,", declared(body->input[1]),
             Fact::tensor(DType::boolean), place);
+  for (size_t i = 0; i < 2; ++i) {
+    const Fact given = declared(body->input[i]);
+    if (!given.has_rank() || given.rank() == 0) continue;
+    report(rule::body_scalars, place, "input {} of the body, the {}, is {}; expected a scalar", i,
+           i == 0 ? "iteration" : "condition", type_text(given));
+  }
   body_type("output 0 of the body, the condition,", declared(body->output[0]),
             Fact::tensor(DType::boolean), place);
   for (size_t i = 0; i < carried; ++i) {

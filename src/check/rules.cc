@@ -57,6 +57,7 @@ constexpr const Rule* kRules[] = {&rule::ir_version,
                                   &rule::body_signature,
                                   &rule::input_type,
                                   &rule::output_type,
+                                  &rule::body_scalars,
 
                                   &rule::attribute_name,
                                   &rule::attribute_repeated,

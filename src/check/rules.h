@@ -164,6 +164,10 @@ inline constexpr Rule output_type{"SDX-K0315", error,
                                   "an output is declared with the type that the operator gives it",
                                   "IR.md, Nodes"};
 
+inline constexpr Rule body_scalars{
+    "SDX-K0317", error, "the body of a Loop takes the iteration and the condition as scalars",
+    "Operators.md, Loop"};
+
 // Attributes.
 inline constexpr Rule attribute_name{"SDX-K0401", error, "an attribute has a name",
                                      "IR.md, Attributes"};

@@ -187,6 +187,8 @@ void type_signature_rules(std::vector<Case>& cases) {
                    [=](Model& m) { body(m).output[0] = value("go_on", DType::i64, {}); }});
   cases.push_back({&rule::body_signature, with_loop(),
                    [=](Model& m) { body(m).output[1] = value("next", DType::f64); }});
+  cases.push_back({&rule::body_scalars, with_loop(),
+                   [=](Model& m) { body(m).input[0] = value("i", DType::i64, {1}); }});
   cases.push_back({&rule::body_signature, with_scan(),
                    [](Model& m) { n(m).attribute[1] = integer("num_scan_inputs", 3); }});
   cases.push_back(

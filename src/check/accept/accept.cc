@@ -18,8 +18,10 @@ constexpr Reading kReadings[] = {
     {&rule::newer_feature, "the model is of the version that has what it uses", raise_ir_version},
     {&rule::initializer_not_input, "the model is of IR version 4, where it need not be one",
      raise_ir_version},
-    {&rule::opset_conflict, "of two imports of a domain, one of version 0 is none",
-     drop_void_imports},
+    {&rule::opset_conflict,
+     "of imports of one domain, those of version 0 are none, and the last counts if it is the "
+     "newest",
+     keep_last_import},
     {&rule::opset_version, "an import of version 0 is none beside another one of its domain",
      drop_void_imports},
     {&rule::metadata_repeated, "the first entry under a key counts", keep_first_metadata},
@@ -28,6 +30,12 @@ constexpr Reading kReadings[] = {
      "are functions of the model",
      add_imports},
     {&rule::graph_name, "a name is made up", name_graphs},
+    {&rule::single_assignment, "of Constants that write one name the last counts",
+     keep_last_constants},
+    {&rule::output_repeated,
+     "the value is given as often as it is named, the next times under a name that is made up, and "
+     "the first declaration counts",
+     give_outputs_twice},
     {&rule::shadowing,
      "inside, the name means the inner value, unless it is used before it is made", rename_shadows},
     {&rule::order, "each node runs after those it uses", sort_all},
@@ -36,6 +44,7 @@ constexpr Reading kReadings[] = {
      drop_claims},
     {&rule::output_type, "what the node gives counts, if only value_info contradicts it",
      drop_claims},
+    {&rule::body_scalars, "the body is given a vector of one element", take_vectors_of_one},
     {&rule::no_outputs, "the node does nothing", drop_idle_nodes},
     {&rule::attribute_unknown,
      "LayerNormalization before version 17, SimplifiedLayerNormalization and BiasDropout, which "

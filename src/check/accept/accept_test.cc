@@ -30,6 +30,18 @@ Model shadowed() {
   return m;
 }
 
+// y = Relu(x + c), where two Constants are called c.
+Model constants_of_one_name() {
+  Model m = simple();
+  m.graph->initializer.clear();
+  const auto constant = [](float x) {
+    return node("Constant", {}, {"w"}, {tensor("value", Tensor::of<float>({1}, {x}))});
+  };
+  m.graph->node.insert(m.graph->node.begin(), constant(1));
+  m.graph->node.push_back(constant(2));
+  return m;
+}
+
 // A model that breaks the rule in the way that its reading is about, by code.
 std::map<std::string_view, std::function<Model()>> deviating() {
   return {
@@ -97,6 +109,21 @@ std::map<std::string_view, std::function<Model()>> deviating() {
          return m;
        }},
       {rule::shadowing.code, shadowed},
+      {rule::single_assignment.code, constants_of_one_name},
+      {rule::output_repeated.code,
+       [] {
+         Model m = simple();
+         m.graph->output.push_back(value("y", DType::f32, {2, 3, 2, 3}));
+         return m;
+       }},
+      {rule::body_scalars.code,
+       [] {
+         Model m = with_loop();
+         model::Graph& body = *m.graph->node[0].attribute[0].g;
+         body.input[0] = value("i", DType::i64, {1});
+         body.node.push_back(node("Squeeze", {"i"}, {"i_scalar"}));
+         return m;
+       }},
       {rule::value_info_repeated.code,
        [] {
          Model m = simple();
@@ -277,9 +304,38 @@ TEST(Accept, names_inside_the_subgraph_follow_the_inner_value) {
   EXPECT_EQ(other.node[0].input[0], "x");
 }
 
-TEST(Accept, two_versions_of_one_operator_set_stay_an_error) {
+TEST(Accept, an_older_version_of_an_operator_set_behind_a_newer_one_stays_an_error) {
   Model m = simple();
   m.opset_import.push_back(import("ai.onnx", 1));
+  EXPECT_FALSE(taken(m).ok());
+}
+
+TEST(Accept, of_two_versions_of_an_operator_set_the_last_counts_if_it_is_the_newest) {
+  Model m = simple();
+  m.opset_import = {import("", 21), import("ai.onnx", 1), import("", 1), import("", 21)};
+  const auto common = taken(m);
+  ASSERT_TRUE(common.ok()) << common.error().text();
+  ASSERT_EQ(common->model().opset_import.size(), 1U);
+  EXPECT_EQ(common->model().opset_import[0].version, 21);
+}
+
+TEST(Accept, of_constants_with_one_name_the_last_counts) {
+  const auto common = taken(constants_of_one_name());
+  ASSERT_TRUE(common.ok()) << common.error().text();
+  const std::vector<model::Node>& nodes = common->model().graph->node;
+  ASSERT_EQ(nodes.size(), 3U);
+  EXPECT_EQ(*model::to_tensor(*nodes[0].attribute[0].t)->data<float>(), 2);
+}
+
+TEST(Accept, a_name_that_a_constant_and_another_node_write_stays_an_error) {
+  Model m = constants_of_one_name();
+  m.graph->node.back() = node("Neg", {"x"}, {"w"});
+  EXPECT_FALSE(taken(m).ok());
+}
+
+TEST(Accept, an_iteration_of_two_elements_stays_an_error) {
+  Model m = with_loop();
+  m.graph->node[0].attribute[0].g->input[0] = value("i", DType::i64, {2});
   EXPECT_FALSE(taken(m).ok());
 }
 

@@ -1,6 +1,8 @@
 // The mends of readings.cc: each makes a model keep a rule, in the only way that keeps its meaning.
 #pragma once
 
+#include <set>
+
 #include "check/accept/accept.h"
 
 namespace sdx::check::accept {
@@ -29,6 +31,16 @@ void each_graph(model::Model& model, const Visit& visit) {
   for (model::Function& function : model.functions) each_graph(function.node, visit);
 }
 
+// Names that no value of the model has.
+class FreshNames {
+ public:
+  explicit FreshNames(model::Model& model);
+  std::string name(const std::string& like);  // "x_2" for "x", if nothing else is called so
+
+ private:
+  std::set<std::string, std::less<>> taken_;
+};
+
 // A stable order: each time the first node in the file whose inputs are all there. False if they
 // stood so, or if there is a cycle.
 bool sort_nodes(std::vector<model::Node>& nodes);
@@ -46,6 +58,12 @@ void drop_unknown_attributes(model::Model& model, const Report& found, Journal& 
 void drop_annotations(model::Model& model, const Report& found, Journal& journal);
 void drop_training(model::Model& model, const Report& found, Journal& journal);
 void drop_devices(model::Model& model, const Report& found, Journal& journal);
+// repeats.cc
+void keep_last_import(model::Model& model, const Report& found, Journal& journal);
+void keep_last_constants(model::Model& model, const Report& found, Journal& journal);
+void give_outputs_twice(model::Model& model, const Report& found, Journal& journal);
+// loops.cc
+void take_vectors_of_one(model::Model& model, const Report& found, Journal& journal);
 // sort.cc
 void sort_all(model::Model& model, const Report& found, Journal& journal);
 // shadow.cc

@@ -47,13 +47,7 @@ bool read_early(const Graph& graph, std::string_view name) {
 
 class Renamer {
  public:
-  Renamer(model::Model& model, Journal& journal) : journal_(journal) {
-    each_graph(model, [&](Graph& graph) { taken_.merge(defined_in(graph)); });
-    for (const model::Function& function : model.functions) {
-      taken_.insert(function.input.begin(), function.input.end());
-      add_outputs(function.node, taken_);
-    }
-  }
+  Renamer(model::Model& model, Journal& journal) : journal_(journal), fresh_(model) {}
 
   void nodes(std::vector<Node>& nodes, const Names& visible, const Renamed& renamed) {
     for (Node& node : nodes) {
@@ -62,14 +56,6 @@ class Renamer {
   }
 
  private:
-  std::string fresh(const std::string& name) {
-    std::string made;
-    for (size_t i = 2; made.empty() || !taken_.insert(made).second; ++i) {
-      made = fmt::format("{}_{}", name, i);
-    }
-    return made;
-  }
-
   void subgraph(Graph& graph, Names visible, Renamed renamed) {
     const Names own = defined_in(graph);
     Names made;
@@ -77,7 +63,7 @@ class Renamer {
     for (const std::string& name : own) {
       renamed.erase(name);
       if (!visible.contains(name) || (made.contains(name) && read_early(graph, name))) continue;
-      renamed[name] = fresh(name);
+      renamed[name] = fresh_.name(name);
       journal_.push_back(fmt::format("the value {} of graph {} is now {}", quoted(name),
                                      quoted(graph.name), quoted(renamed[name])));
     }
@@ -111,10 +97,26 @@ class Renamer {
   }
 
   Journal& journal_;
-  Names taken_;
+  FreshNames fresh_;
 };
 
 }  // namespace
+
+FreshNames::FreshNames(model::Model& model) {
+  each_graph(model, [&](Graph& graph) { taken_.merge(defined_in(graph)); });
+  for (const model::Function& function : model.functions) {
+    taken_.insert(function.input.begin(), function.input.end());
+    add_outputs(function.node, taken_);
+  }
+}
+
+std::string FreshNames::name(const std::string& like) {
+  std::string made;
+  for (size_t i = 2; made.empty() || !taken_.insert(made).second; ++i) {
+    made = fmt::format("{}_{}", like, i);
+  }
+  return made;
+}
 
 void rename_shadows(model::Model& model, const Report&, Journal& journal) {
   Renamer renamer(model, journal);
