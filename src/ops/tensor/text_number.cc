@@ -39,6 +39,7 @@ Error not_a_number(std::string_view text) {
 template <class T>
 Result<T> parse_float(std::string_view text) {
   std::string_view rest = trim(text);
+  if (rest == "True" || rest == "False") return T(rest == "True");  // as Cast writes booleans
   bool negative = false;
   if (!rest.empty() && (rest[0] == '+' || rest[0] == '-')) {
     negative = rest[0] == '-';
