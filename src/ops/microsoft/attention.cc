@@ -146,8 +146,10 @@ Heads3 given_heads(Composer& c, Wire bias) {
 }
 
 Result<Wires> compose_multi_head(Composer& c) {
-  refuse(c, c.has(8) || c.has(9), "past_sequence_length or cache_indirection");
-  refuse(c, c.wants(3), "the output qk");
+  // Both tell where in a past's memory its keys are; without a past there is nothing to tell.
+  refuse(c, c.has(6) && (c.has(8) || c.has(9)),
+         "a past with past_sequence_length or cache_indirection");
+  refuse(c, c.wants(3) && c.node().i("unidirectional") != 0, "the output qk of unidirectional");
   AttentionParts parts;
   parts.heads = heads_of(c);
   parts.causal = c.node().i("unidirectional") != 0;
@@ -156,9 +158,7 @@ Result<Wires> compose_multi_head(Composer& c) {
   parts.bias = c.in(5);
   parts.past_key = c.in(6);
   parts.past_value = c.in(7);
-  Wires y = attend(c, parts);
-  y.push_back({});
-  return y;
+  return attend(c, parts);
 }
 
 // One query per row. Where past and present share their memory, the new key is written behind
@@ -177,9 +177,7 @@ Result<Wires> compose_masked(Composer& c) {
   if (c.node().i_or("past_present_share_buffer", 0) == 0 || !c.has(5)) {
     parts.past_key = c.in(5);
     parts.past_value = c.in(6);
-    Wires y = attend(c, parts);
-    y.push_back({});
-    return y;
+    return attend(c, parts);
   }
   c.require(c.has(7), "SDX-T1084", "past_present_share_buffer needs past_sequence_length");
   if (c.failed()) return Wires{};
@@ -261,7 +259,14 @@ std::vector<Case> cases_multi_head() {
           {.name = "keys_of_four_dimensions",
            .opset = 1,
            .attrs = heads(2),
-           .inputs = {noise({2, 3, 16}), noise({2, 2, 7, 8}, 2), noise({2, 2, 7, 8}, 3)}}};
+           .inputs = {noise({2, 3, 16}), noise({2, 2, 7, 8}, 2), noise({2, 2, 7, 8}, 3)}},
+          {.name = "scores_beside_the_answer_and_places_of_a_past_that_is_not_there",
+           .opset = 1,
+           .attrs = heads(2),
+           .inputs = {noise({2, 1, 16}), noise({2, 2, 7, 8}, 2), noise({2, 2, 7, 8}, 3),
+                      noise({48}, 4), Value{}, noise({1, 2, 1, 7}, 5), Value{}, Value{},
+                      Tensor::of<int32_t>({1}, {1}), Tensor::make(DType::i32, {2, 1, 9})},
+           .outputs = 4}};
 }
 std::vector<Case> cases_masked() {
   AttrMap shared = heads(2);

@@ -26,7 +26,8 @@ struct AttentionParts {
 // `batch_of` has the batch as its first axis; `keys` is the count of keys.
 Wire padding_mask(Composer& c, Wire mask, Wire batch_of, Wire keys, DType type);
 
-// The outputs y, present_key and present_value.
+// The outputs y, present_key, present_value and, if output 3 is asked for, the scores before their
+// softmax with what was added to them.
 Wires attend(Composer& c, const AttentionParts& parts);
 
 // The number of keys of each row at run time: the length of `k`, 3- or 4-dimensional, and of `past`

@@ -85,9 +85,13 @@ Wires attend(Composer& c, const AttentionParts& parts) {
   } else {
     mask = parts.bias;
   }
-  return c.add(attention,
-               {parts.in.q, parts.in.k, parts.in.v, mask, parts.past_key, parts.past_value},
-               attention_attributes(c, parts.heads, parts.causal), 3);
+  AttrMap attrs = attention_attributes(c, parts.heads, parts.causal);
+  if (c.wants(3)) attrs.emplace("qk_matmul_output_mode", int64_t{2});
+  Wires y =
+      c.add(attention, {parts.in.q, parts.in.k, parts.in.v, mask, parts.past_key, parts.past_value},
+            attrs, c.wants(3) ? 4 : 3);
+  y.resize(4);
+  return y;
 }
 
 }  // namespace sdx::ops::microsoft
