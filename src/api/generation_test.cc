@@ -169,6 +169,17 @@ TEST(Generation, beams_run_behind_an_encoder_in_both_of_its_forms) {
   }
 }
 
+// As exporters write it, who name the length of the past like another one.
+TEST(Generation, lengths_that_a_decoder_gives_one_name_may_differ) {
+  std::string text = translation(R"(encoder = reads (int32[B,N] source, int32[B,N] mask)
+    => (float[B,1,N,1] cross_key, float[B,1,N,1] cross_value) {)" +
+                                 kTable + kCross + "}");
+  for (size_t at; (at = text.find("[R,1,P,1]")) != text.npos;) text.replace(at, 9, "[R,1,N,1]");
+  const auto y = run(text, {Tensor::of<int32_t>({1, 3}, {0, 2, 3}), scalar(4), scalar(2)});
+  ASSERT_TRUE(y) << y.error().text();
+  EXPECT_EQ((*y)[0].tensor(), Tensor::of<int32_t>({1, 2, 4}, {1, 2, 3, 0, 1, 3, 0, 0}));
+}
+
 TEST(Generation, speech_starts_with_the_ids_that_are_given) {
   const std::string encoder = R"(encoder = hears (float[B,2,N] features, int32[B,S] starts)
     => (float[B,S,5] logits, float[B,N,2] hidden, float[B,1,S,1] key, float[B,1,S,1] value,

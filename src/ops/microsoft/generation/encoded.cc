@@ -28,7 +28,19 @@ bool has_logits(const Generation& a) {
 
 Result<BodyPtr> typed(const Node& node, const Facts& in, std::string_view name) {
   if (!node.has(name)) return fail("SDX-T1121", "there is no {}", name);
-  SDX_ASSIGN(BodyPtr body, source(node, name).type({}, captured(node, in)));
+  const BodySource& graph = source(node, name);
+  SDX_ASSIGN(BodyPtr body, graph.type({}, captured(node, in)));
+  // Sizes that the subgraph gives one name need not be equal: exporters name the length of the
+  // tokens and that of the past alike, and onnxruntime does not compare them.
+  const Facts& declared = body->inputs();
+  Facts loose(declared.begin(), declared.begin() + std::ptrdiff_t(graph.inputs()));
+  for (size_t i = 0; i < loose.size(); ++i) {
+    for (size_t axis = 0; loose[i].has_rank() && axis < loose[i].rank(); ++axis) {
+      Dim& dim = (*loose[i].shape)[axis];
+      if (!dim.is_const()) dim = Dim::symbol(fmt::format("?{}.{}.{}", name, i, axis));
+    }
+  }
+  if (Result<BodyPtr> freed = graph.type(loose, captured(node, in))) body = *std::move(freed);
   SDX_TRY(gives_tensors(*body, name));
   return body;
 }
