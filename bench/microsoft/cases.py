@@ -183,7 +183,7 @@ def SkipLayerNormalization(r):
             while inputs[-1] is None:
                 inputs.pop()
             four = {"outputs": 4, "wanted": [True, False, False, True]} if n % 2 else {}
-            yield inputs, {"epsilon": [1e-12, 1e-5][n % 2]}, {**four, "tolerance": 4e-3 if dtype == np.float16 else None}
+            yield inputs, {"epsilon": [1e-12, 1e-5][n % 2]}, four
     yield [r.f(2, 5, 32), r.f(1, 5, 32), r.f(32), r.f(32)], {"epsilon": 1e-5}
     yield [r.f(2, 5, 32), r.f(5, 32), r.f(32), r.f(32)], {"epsilon": 1e-5}
 
@@ -197,7 +197,7 @@ def SkipSimplifiedLayerNormalization(r):
             if bias:
                 inputs.append(r.f(shape[-1], dtype=dtype))
             four = {"outputs": 4, "wanted": [True, False, False, True]} if n % 2 else {}
-            yield inputs, {"epsilon": [1e-12, 1e-5][n % 2]}, {**four, "tolerance": 4e-3 if dtype == np.float16 else None}
+            yield inputs, {"epsilon": [1e-12, 1e-5][n % 2]}, four
     yield [r.f(2, 5, 32), r.f(1, 5, 32), r.f(32)], {"epsilon": 1e-5}
     yield [r.f(2, 5, 32), r.f(5, 32), r.f(32)], {"epsilon": 1e-5}
 
@@ -297,7 +297,7 @@ def NhwcFusedConv(r):
         if n % 3:
             attrs["activation"] = "Relu"
         yield [r.f(1, 8, 8, 4, dtype=np.float16), r.f(6, 4, 3, 3, dtype=np.float16)] + \
-            ([r.f(6, dtype=np.float16)] if n % 2 else []), attrs, {"const": {1, 2}, "tolerance": 4e-3}
+            ([r.f(6, dtype=np.float16)] if n % 2 else []), attrs, {"const": {1, 2}}
 
 
 @cases_of
@@ -718,7 +718,7 @@ def GroupQueryAttention(r):
             inputs += [None, None]
         if n % 9 == 8:
             inputs += [None, r.f(1, [1, heads][n % 2], length, total, dtype=dtype)]
-        yield inputs, attrs, {"outputs": 3, "const": {6} if n % 2 else (), "tolerance": 4e-3 if dtype == np.float16 else None}
+        yield inputs, attrs, {"outputs": 3, "const": {6} if n % 2 else ()}
     for n in range(4):
         yield [r.f(1, 3, 32), r.f(1, 3, 32), r.f(1, 3, 32), None, None, np.array([2], np.int32), np.array([3], np.int32), None, None,
                None, None, r.f(2)], {"num_heads": 2, "kv_num_heads": 2}, {"outputs": 3}
@@ -750,6 +750,8 @@ def MatMulBnb4(r):
         yield inputs, {"K": k, "N": cols, "block_size": block, "quant_type": n % 2}, {"const": {1, 2} if n % 4 else ()}
 
 
+# onnxruntime rounds inputs and states to bytes by a scale of all rows that a thread has, so that its answer depends on the
+# batch and on the number of threads. Here they stay floats: each answer is as far from the other as such bytes are coarse.
 @cases_of
 def DynamicQuantizeLSTM(r):
     for n in range(20):
@@ -803,7 +805,7 @@ def QMoE(r):
             attrs["block_size"] = block
         if act == "swiglu":
             attrs.update(swiglu_fusion=1, activation_alpha=1.702, activation_beta=1.0, swiglu_limit=7.0)
-        yield inputs, attrs, {"const": {2, 3, 5, 6}, "tolerance": 1e-2}
+        yield inputs, attrs, {"const": {2, 3, 5, 6}}
 
 
 @cases_of
@@ -858,7 +860,7 @@ def Inverse(r):
         size = 1 + n % 5
         dtype = [np.float32, np.float64, np.float16][n % 3]
         x = r.f(2, size, size) + 3 * np.eye(size, dtype=np.float32)
-        yield [x.astype(dtype)], {}, {"tolerance": 1e-2 if dtype == np.float16 else None}
+        yield [x.astype(dtype)], {}
 
 
 @cases_of

@@ -1,16 +1,18 @@
 #!/usr/bin/python3
 """Every operator of com.microsoft against onnxruntime, on small generated models.
 
-    bench/microsoft/compare.py [--out DIR] [--only OP,OP] [--program build/sardonyx] [--verbose]
+    bench/microsoft/compare.py [--out DIR] [--only OP,OP] [--program build/sardonyx] [--jobs N] [--verbose]
 
 cases.py makes at least 20 models per operator (each optional input, attribute and type) and damaged ones that must be
-refused. onnxruntime answers them in one process (answers.mjs); Sardonyx runs each with optimisation on and off, which
+refused. onnxruntime answers them in one process: its Python package where there is one (answers.py), else
+onnxruntime-node (answers.mjs); Sardonyx runs each with optimisation on and off, which
 must give the same digests. Floats agree within 1e-3 of the element and of the output's root mean square (2e-3 for
 halves), integers but for rounding ties: one step in at most one element of twenty.
 """
 
 import argparse
 import collections
+import concurrent.futures
 import importlib.util
 import pathlib
 import shutil
@@ -93,15 +95,23 @@ def difference(ours, theirs, tolerance):
     return f"element {worst}: {a[worst]:.6g} instead of {b[worst]:.6g} (root mean square {size:.3g})"
 
 
+def answers(flags):
+    """The command that lets onnxruntime answer every case of the folder."""
+    if importlib.util.find_spec("onnxruntime") is not None:
+        return [sys.executable, str(pathlib.Path(__file__).with_name("answers.py")), str(flags.out)]
+    install_peer(flags.peer)
+    return ["node", str(pathlib.Path(__file__).with_name("answers.mjs")), str(flags.out), "--peer", str(flags.peer)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build/microsoft")
     parser.add_argument("--only", default="")
     parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build/sardonyx")
     parser.add_argument("--peer", type=pathlib.Path, default=ROOT / "build/peer")
+    parser.add_argument("--jobs", type=int, default=1, help="cases that Sardonyx runs at once")
     parser.add_argument("--verbose", action="store_true")
     flags = parser.parse_args()
-    install_peer(flags.peer)
     only = set(filter(None, flags.only.split(",")))
     good = [case for case in cases.all_cases() if not only or case.op in only]
     bad = [case for case in cases.damaged_cases() if not only or case.op in only]
@@ -109,18 +119,25 @@ def main():
     for i, case in enumerate(good + bad):
         case.folder = flags.out / f"{i:05d}_{case.op}"
         write_case(case.folder, case)
-    script = pathlib.Path(__file__).with_name("answers.mjs")
-    command = ["node", str(script), str(flags.out), "--peer", str(flags.peer)]
+    command = answers(flags)
     while subprocess.run(command).returncode < 0:  # onnxruntime crashed on one case; the next call goes on behind it
         pass
+
+    def run_both(case):
+        """As it is run, and as written, on portable code."""
+        found = run_ours(flags.program, case.folder, case)
+        if found[0] is not None or case in bad:
+            return found, None
+        return found, run_ours(flags.program, case.folder, case, "--optimize", "off", "--isa", "portable")
+    with concurrent.futures.ThreadPoolExecutor(flags.jobs) as pool:
+        runs = dict(zip(good + bad, pool.map(run_both, good + bad)))
 
     tally = collections.defaultdict(collections.Counter)
     notes = []
     for case in good:
         theirs_refused = case.folder / "refused.txt"
-        error, ours, digest = run_ours(flags.program, case.folder, case)
+        (error, ours, digest), plain = runs[case]
         if error is None:
-            plain = run_ours(flags.program, case.folder, case, "--optimize", "off", "--isa", "portable")
             if plain[2] != digest:
                 notes.append((case, f"other bits without optimisation: {plain[0] or ''}"))
                 tally[case.op]["failed"] += 1
@@ -146,7 +163,7 @@ def main():
             notes.append((case, "; ".join(wrong)))
     refused = accepted = 0
     for case in bad:
-        error, _, _ = run_ours(flags.program, case.folder, case)
+        (error, _, _), _ = runs[case]
         if error is not None and "SDX-" in error:
             refused += 1
         else:

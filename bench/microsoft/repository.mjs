@@ -1,9 +1,10 @@
 // Runs models of a folder in onnxruntime, each with the first of its sets of inputs that it takes.
 //
-//   node repository.mjs LIST.json --peer PEER
+//   node repository.mjs LIST.json --peer PEER [--levels disabled,all]
 //
-// LIST.json: [{model, folder, sets}]. folder/0 ... folder/N-1 hold the sets, input_0.pb ... each. folder/answer.json
-// gets {set} and folder/output_0.pb ... the outputs, or {refused: reason}. A folder with an answer is left alone, so
+// LIST.json: [{model, folder, sets, out}]. folder/0 ... folder/N-1 hold the sets, input_0.pb ... each. out/answer.json
+// gets {set} and out/output_0.pb ... the outputs, or {refused: reason}; out is folder unless it is given, and `set` names
+// the one set to take. The first level of optimisation at which the model loads counts. A folder with an answer is left alone, so
 // that after a crash of onnxruntime, which the answer then tells, the next call goes on.
 import fs from 'node:fs';
 import {createRequire} from 'node:module';
@@ -12,7 +13,10 @@ import {parseArgs} from 'node:util';
 
 import {readTensor, writeTensor} from '../protobuf.mjs';
 
-const {values: options, positionals} = parseArgs({allowPositionals: true, options: {peer: {type: 'string'}}});
+const {values: options, positionals} = parseArgs({allowPositionals: true, options: {
+  peer: {type: 'string'},
+  levels: {type: 'string', default: 'disabled,all'},
+}});
 const ort = createRequire(path.resolve(options.peer, 'package.json'))('onnxruntime-node');
 
 function inputsOf(folder) {
@@ -24,9 +28,9 @@ function inputsOf(folder) {
   return feeds;
 }
 
-async function answer({model, folder, sets}) {
+async function answer({model, folder, sets, out, set: only}) {
   let session, refused;
-  for (const graphOptimizationLevel of ['disabled', 'all']) {
+  for (const graphOptimizationLevel of options.levels.split(',')) {
     try {
       session = await ort.InferenceSession.create(model, {
         executionProviders: ['cpu'], graphOptimizationLevel, intraOpNumThreads: 1, interOpNumThreads: 1,
@@ -39,11 +43,11 @@ async function answer({model, folder, sets}) {
   }
   if (!session) return {refused};
   refused = 'running: no set of inputs';
-  for (let set = 0; set < sets; ++set) {
+  for (let set = only ?? 0; set < (only === undefined ? sets : only + 1); ++set) {
     try {
       const results = await session.run(inputsOf(path.join(folder, String(set))));
       session.outputNames.forEach((name, i) => {
-        fs.writeFileSync(path.join(folder, `output_${i}.pb`), writeTensor(name, results[name]));
+        fs.writeFileSync(path.join(out ?? folder, `output_${i}.pb`), writeTensor(name, results[name]));
       });
       return {set, outputs: session.outputNames};
     } catch (error) {
@@ -54,7 +58,7 @@ async function answer({model, folder, sets}) {
 }
 
 for (const one of JSON.parse(fs.readFileSync(positionals[0]))) {
-  const file = path.join(one.folder, 'answer.json');
+  const file = path.join(one.out ?? one.folder, 'answer.json');
   if (fs.existsSync(file)) continue;
   fs.writeFileSync(file, JSON.stringify({refused: 'crashed'}));
   fs.writeFileSync(file, JSON.stringify(await answer(one)));

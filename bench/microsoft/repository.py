@@ -5,7 +5,8 @@
 
 GIT_DIR is a clone of github.com/microsoft/onnxruntime (a bare one will do). Files and what lies beside them are taken
 out of it; none are kept here. Open sizes are tried as 2, 1, 4, 8 and 16 and integers as 0 or 1 and as 0 to 9, until
-onnxruntime takes the inputs. Prints how many run there, how many of those run here and agree, and the others by reason.
+onnxruntime takes the inputs. It answers without optimisation and, where Sardonyx differs from that, as it runs by
+default: where its own levels differ, to agree with one is to agree. Prints how many run there, how many of those run here and agree, and the others by reason.
 Outputs agree as compare.py judges: floats within 1e-3 of the element and of the output's root mean square (2e-3 for
 models that compute in halves, or the next half), integers but for rounding ties, which are listed; drawn ones by their
 shape and mean. Files that are known not to agree stand in differences.tsv with the reason; one more, one that agrees by
@@ -181,6 +182,17 @@ def judge(model, ours, theirs):
     return None, tie
 
 
+def as_by_default(peer, case, folder, chosen):
+    """onnxruntime's outputs at its default level of optimisation, or None."""
+    out = folder / "default"
+    out.mkdir(exist_ok=True)
+    listed = out / "list.json"
+    listed.write_text(json.dumps([{**case, "set": chosen, "out": str(out)}]))
+    script = pathlib.Path(__file__).with_name("repository.mjs")
+    subprocess.run(["node", str(script), str(listed), "--peer", str(peer), "--levels", "all"])
+    return compare.read_outputs(out) if "set" in json.loads((out / "answer.json").read_text()) else None
+
+
 def reason(text):
     """An error's first line as a class: code, and the operator it is about."""
     if text.startswith("crash"):
@@ -236,6 +248,12 @@ def main():
             tally["run here"] += 1
             theirs = compare.read_outputs(folder)
             error, tie = judge(case["model"], ours, theirs)
+            if error is not None:
+                theirs = as_by_default(flags.peer, case, folder, answer["set"])
+                at_default = (error, tie) if theirs is None else judge(case["model"], ours, theirs)
+                if at_default[0] is None:
+                    error, tie = at_default
+                    tally["at default"] += 1
             if tie and error is None:
                 ties.append(name)
             if error is None and name in known:
@@ -259,7 +277,7 @@ def main():
     for name, error in crashed:
         print(f"CRASH {name}: {error}")
     print()
-    for column in ("files", "run there", "run here", "agree", "only here", "neither"):
+    for column in ("files", "run there", "run here", "agree", "at default", "only here", "neither"):
         print(f"{column:<12}{tally[column]:>6}")
     share = tally["agree"] / max(1, tally["run there"])
     print(f"{100 * share:.1f} % of what onnxruntime runs agrees; {len(crashed)} crashes")
