@@ -1,4 +1,5 @@
 // QLinearConv.
+#include "kernel/conv/int8_depthwise/conv_int8_depthwise.h"
 #include "op/layout.h"
 #include "ops/conv/channels_last.h"
 #include "ops/noise.h"
@@ -105,12 +106,21 @@ bool all_equal(const Tensor& t, int value) {
   return std::all_of(bytes, bytes + t.count(), [&](uint8_t b) { return b == uint8_t(value); });
 }
 
-// Channels last, by an operator of its own, are worth turning the images before and behind: one
-// group, unsigned x, weights that are signed or count as such.
+// One group, or a filter per channel that the kernel for such has room for.
+bool has_channels_last(const QuantisedConv& a, const Fact& x, const Tensor& w) {
+  if (a.group == 1) return true;
+  return w.rank() == 4 && x.has_rank() && x.rank() == 4 && x.dim(1).is_const(a.group) &&
+         w.dims()[0] == a.group && w.dims()[1] == 1 &&
+         size_t(w.dims()[2] * w.dims()[3]) <= kDepthwiseMostTaps;
+}
+
+// Channels last, by an operator of its own, are worth turning the images before and behind:
+// unsigned x, weights that are signed or count as such.
 std::optional<Relaid> layout(const QuantisedConv& a, const Relay& asked) {
   const Fact &x = asked.x(), &w = asked.in[kInputs.w], &w_zero = asked.in[kInputs.w_zero];
   if (asked.from != 0 || !(asked.layout == channels_last(4)) || x.type != DType::u8 || !w.value ||
-      a.group != 1 || !w_zero.value || !all_equal(*w_zero.value, w.type == DType::i8 ? 0 : 128)) {
+      !has_channels_last(a, x, *w.value) || !w_zero.value ||
+      !all_equal(*w_zero.value, w.type == DType::i8 ? 0 : 128)) {
     return std::nullopt;
   }
   Relaid made = Relaid::same(asked);

@@ -3,6 +3,7 @@
 #include "base/aligned.h"
 #include "base/slab.h"
 #include "kernel/conv/int8_channels_last/conv_int8_channels_last.h"
+#include "kernel/conv/int8_depthwise/conv_int8_depthwise.h"
 #include "kernel/quant/sum.h"
 #include "ops/conv/channels_last.h"
 #include "ops/noise.h"
@@ -109,6 +110,7 @@ Status reference(const QLinearConvChannelsLast& a, Args& args) {
   const View &x = args.in(kX), &w = args.in(kW), &y = args.out();
   const Int8ChannelsLastShape s = shape_of(a.conv, x.dims, w.dims, y.dims);
   const int32_t x_zero = *args.in(kXZero).data<uint8_t>(), zero = zero_of(args.in(kYZero));
+  const size_t groups = size_t(a.conv.group), read = s.channels / groups;  // channels of a filter
   const auto weight = [&](size_t i) {
     return w.type == DType::i8 ? int32_t(w.data<int8_t>()[i]) : w.data<uint8_t>()[i] - 128;
   };
@@ -123,10 +125,11 @@ Status reference(const QLinearConvChannelsLast& a, Args& args) {
               const size_t iy = oy * s.stride[0] + ky * s.dilation[0] - s.pad[0];
               const size_t ix = ox * s.stride[1] + kx * s.dilation[1] - s.pad[1];
               if (iy >= s.in[0] || ix >= s.in[1]) continue;
-              for (size_t c = 0; c < s.channels; ++c) {
+              for (size_t c = 0; c < read; ++c) {
+                const size_t from = o / (s.out_channels / groups) * read + c;
                 const int32_t value =
-                    x.data<uint8_t>()[((n * s.in[0] + iy) * s.in[1] + ix) * s.channels + c];
-                const size_t at = ((o * s.channels + c) * s.kernel[0] + ky) * s.kernel[1] + kx;
+                    x.data<uint8_t>()[((n * s.in[0] + iy) * s.in[1] + ix) * s.channels + from];
+                const size_t at = ((o * read + c) * s.kernel[0] + ky) * s.kernel[1] + kx;
                 sum += uint32_t(weight(at) * (value - x_zero));
               }
             }
@@ -142,13 +145,21 @@ Status reference(const QLinearConvChannelsLast& a, Args& args) {
   return ok();
 }
 
-bool fits(const QLinearConvChannelsLast&, const Call& call) {
+bool has_known_weights(const Call& call) {
   for (const Fact* fact : {&call.in[kX], &call.out[0]}) {
     for (const int64_t d : fact->dims()) {
       if (d == 0) return false;
     }
   }
   return call.in[kW].value != nullptr;
+}
+bool fits(const QLinearConvChannelsLast& a, const Call& call) {
+  return a.conv.group == 1 && has_known_weights(call);
+}
+bool fits_depthwise(const QLinearConvChannelsLast& a, const Call& call) {
+  if (!has_known_weights(call)) return false;
+  const Int8ChannelsLastShape s = shape_of(a.conv, call);
+  return size_t(a.conv.group) == s.channels && conv_int8_depthwise_fits(s);
 }
 
 // Scratch memory: the ratios, then what the kernel needs.
@@ -168,6 +179,21 @@ std::shared_ptr<const void> pack(const QLinearConvChannelsLast& a, const Call& c
   return packed;
 }
 
+size_t scratch_depthwise(const QLinearConvChannelsLast& a, const Call& call) {
+  const Int8ChannelsLastShape s = shape_of(a.conv, call);
+  return ratio_bytes(s) + conv_int8_depthwise_scratch_bytes(s);
+}
+
+std::shared_ptr<const void> pack_depthwise(const QLinearConvChannelsLast& a, const Call& call,
+                                           Pool&) {
+  const Int8ChannelsLastShape s = shape_of(a.conv, call);
+  std::shared_ptr<void> packed = allocate_lasting(conv_int8_depthwise_packed_bytes(s));
+  const Tensor& w = *call.in[kW].value;
+  conv_int8_depthwise_pack(s, w.raw(), w.type() == DType::i8, packed.get());
+  return packed;
+}
+
+template <void (*kConv)(const Int8ChannelsLastArgs&, Pool&, Isa)>
 Status run(const QLinearConvChannelsLast& a, Args& args) {
   const View &x = args.in(kX), &y = args.out();
   Int8ChannelsLastArgs c;
@@ -187,21 +213,27 @@ Status run(const QLinearConvChannelsLast& a, Args& args) {
   }
   c.y = y.data<uint8_t>();
   c.scratch = args.scratch.data() + ratio_bytes(c.shape);
-  conv_int8_channels_last(c, *args.pool, args.isa);
+  kConv(c, *args.pool, args.isa);
   return ok();
 }
 
 constexpr Kernel<QLinearConvChannelsLast> kKernels[] = {{.name = "conv_int8_channels_last",
                                                          .fits = fits,
-                                                         .run = run,
+                                                         .run = run<conv_int8_channels_last>,
                                                          .scratch = scratch,
                                                          .pack = pack,
+                                                         .packs = 1u << kW},
+                                                        {.name = "conv_int8_depthwise",
+                                                         .fits = fits_depthwise,
+                                                         .run = run<conv_int8_depthwise>,
+                                                         .scratch = scratch_depthwise,
+                                                         .pack = pack_depthwise,
                                                          .packs = 1u << kW}};
 
 uint64_t multiply_adds(const QLinearConvChannelsLast& a, const Call& call) {
   const Int8ChannelsLastShape s = shape_of(a.conv, call);
-  return uint64_t(s.batch) * s.out[0] * s.out[1] * s.out_channels * s.channels * s.kernel[0] *
-         s.kernel[1];
+  return uint64_t(s.batch) * s.out[0] * s.out[1] * s.out_channels *
+         (s.channels / size_t(a.conv.group)) * s.kernel[0] * s.kernel[1];
 }
 
 std::vector<Case> cases() {
@@ -234,28 +266,41 @@ std::vector<Case> cases() {
       conv("ratios_beyond_all_bounds", {1, 5, 5, 8}, {64, 8, 1, 1}, {}, DType::i8, DType::u8);
   far.inputs[kYScale] = Tensor::scalar<float>(1e-38f);
   far.inputs[kWScale] = noise(DType::f32, {64}, 3, -1e30, 1e30);
-  return {far,
-          conv("pixels_by_themselves", {1, 7, 7, 64}, {80, 64, 1, 1}, {}, DType::i8, DType::u8),
-          conv("a_padded_window", {2, 9, 8, 20}, {64, 20, 3, 3}, {{"pads", Ints{1, 1, 1, 1}}},
-               DType::i8, DType::u8),
-          conv("three_channels_with_strides", {1, 23, 21, 3}, {9, 3, 7, 7},
-               {{"pads", Ints{3, 3, 3, 3}}, {"strides", Ints{2, 2}}}, DType::u8, DType::u8),
-          conv("wide_steps", {1, 12, 13, 8}, {130, 8, 3, 2},
-               {{"dilations", Ints{2, 3}}, {"pads", Ints{0, 2, 1, 1}}}, DType::i8, DType::i8),
-          conv("every_second_pixel", {1, 14, 14, 32}, {64, 32, 1, 1}, {{"strides", Ints{2, 2}}},
-               DType::i8, DType::u8),
-          summed(conv("a_sum_with_other_bytes", {1, 9, 9, 16}, {128, 16, 1, 1}, {}, DType::i8,
-                      DType::u8),
-                 {1, 9, 9, 128}, {.1f, .07f, .12f}, {7, 100, 3}, true),
-          summed(conv("a_sum_that_meets_half_way", {2, 9, 9, 16}, {64, 16, 1, 1}, {}, DType::i8,
-                      DType::u8),
-                 {2, 9, 9, 64}, {.125f, .125f, .25f}, {7, 0, 0}, false),
-          summed(conv("a_sum_of_another_zero_point", {1, 9, 9, 16}, {64, 16, 1, 1}, {}, DType::i8,
-                      DType::u8),
-                 {1, 9, 9, 64}, {.1f, .07f, .12f}, {9, 100, 3}, true),
-          summed(conv("a_sum_of_signed_bytes_in_part_of_a_panel", {1, 9, 9, 16}, {70, 16, 1, 1}, {},
-                      DType::i8, DType::i8),
-                 {1, 9, 9, 70}, {.1f, .07f, .12f}, {-5, 100, 3}, true)};
+  return {
+      far,
+      conv("pixels_by_themselves", {1, 7, 7, 64}, {80, 64, 1, 1}, {}, DType::i8, DType::u8),
+      conv("a_padded_window", {2, 9, 8, 20}, {64, 20, 3, 3}, {{"pads", Ints{1, 1, 1, 1}}},
+           DType::i8, DType::u8),
+      conv("three_channels_with_strides", {1, 23, 21, 3}, {9, 3, 7, 7},
+           {{"pads", Ints{3, 3, 3, 3}}, {"strides", Ints{2, 2}}}, DType::u8, DType::u8),
+      conv("wide_steps", {1, 12, 13, 8}, {130, 8, 3, 2},
+           {{"dilations", Ints{2, 3}}, {"pads", Ints{0, 2, 1, 1}}}, DType::i8, DType::i8),
+      conv("every_second_pixel", {1, 14, 14, 32}, {64, 32, 1, 1}, {{"strides", Ints{2, 2}}},
+           DType::i8, DType::u8),
+      conv("a_filter_per_channel", {2, 9, 8, 70}, {70, 1, 3, 3},
+           {{"group", int64_t{70}}, {"pads", Ints{1, 1, 1, 1}}}, DType::i8, DType::u8),
+      conv("filters_with_strides_and_wide_steps", {1, 14, 13, 33}, {33, 1, 5, 2},
+           {{"group", int64_t{33}},
+            {"strides", Ints{2, 1}},
+            {"dilations", Ints{1, 3}},
+            {"pads", Ints{2, 0, 1, 3}}},
+           DType::u8, DType::i8),
+      conv("two_groups", {1, 5, 5, 8}, {6, 4, 3, 3}, {{"group", int64_t{2}}}, DType::i8, DType::u8),
+      summed(conv("a_filter_per_channel_and_a_sum", {1, 9, 9, 64}, {64, 1, 3, 3},
+                  {{"group", int64_t{64}}, {"pads", Ints{1, 1, 1, 1}}}, DType::i8, DType::u8),
+             {1, 9, 9, 64}, {.1f, .07f, .12f}, {7, 100, 3}, true),
+      summed(
+          conv("a_sum_with_other_bytes", {1, 9, 9, 16}, {128, 16, 1, 1}, {}, DType::i8, DType::u8),
+          {1, 9, 9, 128}, {.1f, .07f, .12f}, {7, 100, 3}, true),
+      summed(conv("a_sum_that_meets_half_way", {2, 9, 9, 16}, {64, 16, 1, 1}, {}, DType::i8,
+                  DType::u8),
+             {2, 9, 9, 64}, {.125f, .125f, .25f}, {7, 0, 0}, false),
+      summed(conv("a_sum_of_another_zero_point", {1, 9, 9, 16}, {64, 16, 1, 1}, {}, DType::i8,
+                  DType::u8),
+             {1, 9, 9, 64}, {.1f, .07f, .12f}, {9, 100, 3}, true),
+      summed(conv("a_sum_of_signed_bytes_in_part_of_a_panel", {1, 9, 9, 16}, {70, 16, 1, 1}, {},
+                  DType::i8, DType::i8),
+             {1, 9, 9, 70}, {.1f, .07f, .12f}, {-5, 100, 3}, true)};
 }
 
 constexpr OpOf<QLinearConvChannelsLast> kQLinearConvChannelsLast{

@@ -13,7 +13,8 @@ constexpr int kPixels = 5;
 #else
 constexpr int kPixels = 6;
 #endif
-constexpr size_t kLeastForTiles = 4;  // pixels; AMX would wait for its weights
+// Of pixels and of quads: with fewer, AMX would wait for its weights or multiply zeros.
+constexpr size_t kLeastForTiles = 4, kLeastQuadsForTiles = 16;
 
 #if defined(SDX_ISA_avx512)
 
@@ -48,8 +49,7 @@ void vnni_tile(const Int8ChannelsLastBlock& b, const uint8_t* const* pixels, siz
       }
     }
   }
-  // The quick ways need a whole panel; no call comes between them and the sums, which would leave
-  // the registers for it.
+  // No call comes between the quick ways and the sums, which would leave the registers for it.
   alignas(64) int32_t sum[Pixels * kChannelsLastPanel];
   const auto put_aside = [&](auto p) __attribute__((always_inline)) {
     unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
@@ -57,15 +57,18 @@ void vnni_tile(const Int8ChannelsLastBlock& b, const uint8_t* const* pixels, siz
     });
   };
   unsigned left = 0;  // pixels that were put aside
-  const bool quick = Vecs == 4 && b.tame && b.channels == kChannelsLastPanel;
-  if (quick && b.other == nullptr) {
-    if constexpr (Vecs == 4) {
-      const LastBytes bytes(b);
-      unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
-        _mm512_storeu_si512(b.y + (pixel + p.value) * b.ldy, bytes.of(acc[p.value]));
+  const bool whole = Vecs == 4 && b.channels == kChannelsLastPanel;
+  if (b.tame && b.other == nullptr) {
+    const LastBytes bytes(b);
+    const __mmask64 there = some_channels(b);
+    unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
+      __m512i four[4];
+      unroll<4>([&](auto v) __attribute__((always_inline)) {
+        four[v.value] = acc[p.value][v.value < Vecs ? v.value : 0];
       });
-    }
-  } else if (quick && b.sum.near) {
+      _mm512_mask_storeu_epi8(b.y + (pixel + p.value) * b.ldy, there, bytes.of(four));
+    });
+  } else if (whole && b.tame && b.sum.near) {
     if constexpr (Vecs == 4) {
       const LastBytesAndOther both(b);
       unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
@@ -309,7 +312,10 @@ void max_of(const MaxChannelsLastWindow& w, uint8_t* y) {
 void conv_int8_channels_last_block(const Int8ChannelsLastBlock& b) {
 #if defined(SDX_ISA_avx512)
   const bool tiles = b.unit == Int8Unit::amx || b.unit == Int8Unit::amx_in_memory;
-  if (tiles && b.last - b.first >= kLeastForTiles) return conv_int8_channels_last_tiles(b);
+  if (tiles && b.last - b.first >= kLeastForTiles &&
+      b.runs_y * b.runs_x * b.quads >= kLeastQuadsForTiles) {
+    return conv_int8_channels_last_tiles(b);
+  }
   if (b.unit != Int8Unit::plain) {
     LastPixels pixels(b);
     const size_t count = b.last - b.first, parts = (count + kPixels - 1) / kPixels;

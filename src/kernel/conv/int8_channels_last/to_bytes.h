@@ -53,6 +53,11 @@ inline constexpr int kToLower = _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC;
   _mm_mask_storeu_epi8(y + lane, some, _mm512_cvtepi32_epi8(i));
 }
 
+// The channels of the panel that are there.
+[[gnu::always_inline]] inline __mmask64 some_channels(const Int8ChannelsLastBlock& b) {
+  return b.channels == kChannelsLastPanel ? ~__mmask64(0) : (__mmask64(1) << b.channels) - 1;
+}
+
 // Words of two vectors each: each quarter of a register has four channels of both.
 [[gnu::always_inline]] inline __m512i bytes_of_words(__m512i low, __m512i high) {
   const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
@@ -136,7 +141,10 @@ struct LastBytesAndOther {
 
 // Sums of pixels, kChannelsLastPanel apart, to which `add` is still to be added.
 inline void end_sums(const Int8ChannelsLastBlock& b, int32_t* sum, size_t pixel, size_t pixels) {
-  const bool quick = b.tame && b.channels == kChannelsLastPanel;
+  // A sum with others is quick on whole panels alone; of sums that belong to no channel, nothing is
+  // stored.
+  const bool quick = b.tame && (b.other == nullptr || b.channels == kChannelsLastPanel);
+  const __mmask64 there = some_channels(b);
   const LastBytes bytes(b);
   const LastBytesAndOther both(b);
   for (const size_t end = pixel + pixels; pixel < end; ++pixel, sum += kChannelsLastPanel) {
@@ -147,7 +155,7 @@ inline void end_sums(const Int8ChannelsLastBlock& b, int32_t* sum, size_t pixel,
                                     _mm512_loadu_si512(b.add + 16 * i.value));
     });
     if (quick && b.other == nullptr) {
-      _mm512_storeu_si512(b.y + at, bytes.of(v));
+      _mm512_mask_storeu_epi8(b.y + at, there, bytes.of(v));
     } else if (!(quick && b.sum.near && both.store(v, b.other + at, b.y + at))) {
       unroll<4>([&](auto i) __attribute__((always_inline)) {
         _mm512_storeu_si512(sum + 16 * i.value, v[i.value]);
