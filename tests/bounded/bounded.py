@@ -2,8 +2,9 @@
 """Every command on every hostile model, with a stack of 256 KB and 2 GB of address space: no signal
 ends it, and it takes no more than a bounded time and memory.
 
-usage: bounded.py SARDONYX [--table] [--short] [NAME...]      --table: the worst of each model, as Markdown;
---short: one command that looks and one that runs for the models of more_models.py
+usage: bounded.py SARDONYX [--table] [--short] [--every] [--folder=DIR] [NAME...]      --table: the worst of each model, as Markdown;
+--short: one command that looks and one that runs for the models of more_models.py; --every: the commands that write and draw,
+too; --folder: the models of a folder instead of those that are made here
 """
 import os
 import resource
@@ -34,6 +35,24 @@ COMMANDS = {
     "compare": ["compare", "MODEL", *RUNS],
     "convert": ["convert", "MODEL", "OUT", "--inline"],
     "fix": ["fix", "MODEL", "OUT", "--time-limit", "1"],
+}
+EVERY = {
+    "report": ["check", "MODEL", "--report", "PAGE", "--time-limit", "1"],
+    "show-optimized": ["show", "MODEL", "--at", "optimized", "--time-limit", "1"],
+    "show-json": ["show", "MODEL", "--at", "plan", "--format", "json", "--time-limit", "1"],
+    "show-svg": ["show", "MODEL", "--format", "svg", "--time-limit", "1"],
+    "view": ["view", "MODEL", "-o", "PAGE", "--time-limit", "1"],
+    "view-run": ["view", "MODEL", "-o", "PAGE", "--run", *RUNS],
+    "text": ["convert", "MODEL", "TEXT"],
+    "extract": ["extract", "MODEL", "OUT"],
+    "simplify": ["simplify", "MODEL", "OUT", *RUNS],
+    "diff": ["diff", "MODEL", "MODEL"],
+    "inputs": ["inputs", "MODEL", "--random", "1"],
+    "stream": ["stream", "MODEL", "--axis", "N", "--explain", "--time-limit", "1"],
+    "score": ["score", "MODEL", "--input", "ROWS", "--out", "JOB", "--time-limit", "1"],
+    "verify": ["verify", "MODEL", "--time-limit", "1"],
+    "run-guard": ["run", "MODEL", "--guard", "--digest", *RUNS],
+    "run-sandbox": ["run", "MODEL", "--sandbox", "--digest", *RUNS],
 }
 
 
@@ -68,16 +87,21 @@ def measured(words):
 def main():
     arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
     sardonyx, names = arguments[0], arguments[1:]
+    folder = next((a.partition("=")[2] for a in sys.argv[1:] if a.startswith("--folder=")), None)
+    commands = {**COMMANDS, **EVERY} if "--every" in sys.argv else COMMANDS
     count = failed = 0
     with tempfile.TemporaryDirectory() as work:
         files = {}
+        places = {"OUT": "out.onnx", "TEXT": "out.onnxtxt", "PAGE": "out.html", "ROWS": "rows.csv", "JOB": "job"}
+        with open(os.path.join(work, "rows.csv"), "w") as file:
+            file.write("x\n1\n2\n")
         for name, make in {**models.HOSTILE, **more_models.MORE}.items():
-            if names and name not in names:
+            if folder or names and name not in names:
                 continue
             files[name] = os.path.join(work, name + ".onnx")
             with open(files[name], "wb") as file:
                 file.write(make())
-        stored = os.path.join(HERE, "models")
+        stored = folder or os.path.join(HERE, "models")
         for name in sorted(os.listdir(stored)) if os.path.isdir(stored) else []:
             files[name.removesuffix(".onnx")] = os.path.join(stored, name)
         for name, file in files.items():
@@ -85,11 +109,11 @@ def main():
                 continue
             worst_time = worst_memory = 0
             outcome = ""
-            for label, command in COMMANDS.items():
+            for label, command in commands.items():
                 if "--short" in sys.argv and name in more_models.MORE and label not in ("check", "run"):
                     continue
                 count += 1
-                words = [sardonyx] + [file if w == "MODEL" else os.path.join(work, "out.onnx") if w == "OUT" else w
+                words = [sardonyx] + [file if w == "MODEL" else os.path.join(work, places[w]) if w in places else w
                                       for w in command]
                 code, seconds, megabytes, error = measured(words)
                 worst_time, worst_memory = max(worst_time, seconds), max(worst_memory, megabytes)
