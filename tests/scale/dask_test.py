@@ -52,6 +52,26 @@ mean (float[N,2] x) => (float[N,2] y) {
   y = Sub(x, middle)
 }
 """
+PARQUET = """
+import pandas
+
+
+class _Table:
+    def __init__(self, path):
+        self.frame = pandas.read_pickle(path)
+
+    def to_pandas(self):
+        return self.frame
+
+
+class ParquetFile:
+    def __init__(self, path):
+        self.metadata = self
+        self.num_rows = len(pandas.read_pickle(path))
+
+
+read_table = _Table
+"""
 ROWS = 480
 
 
@@ -126,9 +146,10 @@ class Dask(unittest.TestCase):
             for isa in isas:
                 self.cluster.add(isa)
             client = self.client(workers)
-            for rows, batch in ((7, 64), (100, 3), (ROWS, 64)):
+            for rows in (7, 100, ROWS):
                 array = dask.array.from_array(self.x, chunks=(rows, -1, -1, -1))
-                self.assertEqual(sardonyx.dask.score(array, self.model, batch=batch).digest(), alone)
+                for batch in (3, 64):
+                    self.assertEqual(sardonyx.dask.score(array, self.model, batch=batch).digest(), alone, (workers, rows, batch))
             out = self.folder / f"job{workers}"
             self.assertEqual(sardonyx.dask.score(array.rechunk((50, -1, -1, -1)), self.model, out=out).digest(), alone)
             counts = client.run(sardonyx.dask.compiled)
@@ -212,6 +233,41 @@ class Dask(unittest.TestCase):
                                 "20"], capture_output=True, text=True, timeout=60)
         self.assertEqual(again.stdout.splitlines(), whole, again.stderr)
         self.assertIn("2 parts scored, 4 were finished", again.stderr)
+
+    def test_parquet_files_are_read_with_pyarrow_and_named_without(self):
+        digits, x = ROOT / "examples/digits/digits.onnx", np.random.default_rng(2).random((90, 1, 8, 8), dtype=np.float32)
+        columns = pandas.DataFrame(x.reshape(90, 64)).rename(columns=str)
+        rows = self.folder / "rows"
+        rows.mkdir()
+        real, gone = importlib.util.find_spec("pyarrow") is not None, set()
+        for name, frame in (("0.parquet", columns[:40]), ("1.parquet", columns[40:70])):
+            (frame.to_parquet if real else frame.to_pickle)(rows / name)
+        np.save(rows / "2.npy", x[70:])
+        if not real:
+            self.cluster.add()
+            with self.client(1) as client:
+                gone = set(client.scheduler_info()["workers"])
+                with self.assertRaisesRegex(sardonyx.Error, r"SDX-P0128.*0\.parquet: Parquet files need pyarrow, which is not installed"):
+                    sardonyx.dask.score([rows / "0.parquet"], digits).digest()
+                with self.assertRaises(sardonyx.dask.ScoreFailed) as caught:
+                    sardonyx.dask.score(rows, digits, out=self.folder / "without")
+                self.assertEqual([os.path.basename(part) for part, _ in caught.exception.failed], ["0.parquet", "1.parquet"])
+                self.assertIn("SDX-P0128", caught.exception.failed[0][1])
+            # Debian has no pyarrow; the three calls that are made of it, over pandas' own files.
+            (self.folder / "calls/pyarrow").mkdir(parents=True)
+            (self.folder / "calls/pyarrow/__init__.py").write_text("__version__ = '0.1'")  # too old for pandas to use
+            (self.folder / "calls/pyarrow/parquet.py").write_text(PARQUET)
+            self.cluster.workers[0].kill()
+            self.cluster.env["PYTHONPATH"] = f"{self.folder / 'calls'}:{os.environ.get('PYTHONPATH', '')}"
+        self.cluster.add("avx2")
+        with Client(self.cluster.address, timeout=60) as client:
+            end = time.time() + 60
+            while len(set(client.scheduler_info()["workers"])) != 1 or gone & set(client.scheduler_info()["workers"]):
+                self.assertLess(time.time(), end, "the new worker has not come, or the old one is not gone")
+                time.sleep(0.05)
+            whole = sardonyx.dask.score(dask.array.from_array(x, chunks=(90, -1, -1, -1)), digits).digest()
+            self.assertEqual(sardonyx.dask.score(rows, digits).digest(), whole)
+            self.assertEqual(sardonyx.dask.score(rows, digits, out=self.folder / "job", part_rows=16).digest(), whole)
 
     def test_a_part_that_fails_is_named_and_the_others_go_on(self):
         self.cluster.add()

@@ -231,13 +231,16 @@ def _file_blocks(data, model, part_rows, client, written):
     return _Blocks(files, int(part_rows), [], blocks, failed)
 
 
+_ENDINGS = (".npy", ".npz", ".csv", ".parquet")
+
+
 def _parquet_apart(given):
-    """Files in order; folders are listed, and Parquet files in them are taken where pyarrow is there."""
+    """Files in order; folders are listed, with the Parquet files in them, which pyarrow will read."""
     for path in given:
         if path.endswith(".parquet"):
             yield path
         elif os.path.isdir(path) and any(name.endswith(".parquet") for name in os.listdir(path)):
-            yield from sorted(os.path.join(path, name) for name in os.listdir(path) if name.endswith(".parquet"))
+            yield from sorted(os.path.join(path, name) for name in os.listdir(path) if name.endswith(_ENDINGS))
         else:
             yield from _sardonyx.files_of([path])
 
