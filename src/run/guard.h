@@ -28,7 +28,7 @@ class Guard {
     size_t size;
     bool writable;  // may steps have outputs there
   };
-  explicit Guard(std::vector<Region> regions) : regions_(std::move(regions)) {}
+  explicit Guard(std::vector<Region> regions);
 
   // Runs a step's kernel as told above; `twice` is false for operators that draw random numbers.
   Status run(const Args& args, bool twice, const std::function<Status()>& kernel);
@@ -40,19 +40,22 @@ class Guard {
     std::byte* data;
     size_t size;
   };
-  using Copies = std::vector<std::vector<std::byte>>;
+  using Spans = std::vector<Span>;
 
-  static Status compare(const Region& region, const std::byte* expected, size_t step,
-                        const std::vector<Span>& except);
-  Copies save() const;
-  void restore(const Copies& saved) const;
-  // The first byte outside of `except` that is not as in `saved`, in words.
-  Status unchanged(const Copies& saved, const std::vector<Span>& except) const;
-  void fill(std::byte pattern, const std::vector<Span>& where,
-            const std::vector<Span>& except) const;
-  Status still_filled(std::byte pattern, const std::vector<Span>& except) const;
+  // What of a region lies in none of the spans, in order.
+  static Spans gaps(const Region& region, Spans spans);
+  // Where the shadow of a watched stretch begins; nullptr: it is not watched.
+  std::byte* shadow(const Span& span);
+  void from_shadow(const Span& span);
+  // The first byte outside of `except` that differs from the shadow, in words.
+  Status unchanged(const Spans& except);
+  void fill(std::byte pattern, const Spans& where, const Spans& inputs);
+  Status still_filled(std::byte pattern, const Spans& except);
 
   std::vector<Region> regions_;
+  // What the regions hold between steps. Steps change their outputs alone, so it follows them with
+  // no more than these; that makes guarded runs of large arenas bearable.
+  std::vector<std::vector<std::byte>> shadows_;
 };
 
 }  // namespace sdx::run

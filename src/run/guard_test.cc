@@ -104,6 +104,30 @@ TEST(Guard, an_output_that_is_not_written_whole_is_noticed) {
             "SDX-R0051");
 }
 
+TEST(Guard, steps_follow_each_other_and_what_one_leaves_is_watched_by_the_next) {
+  Arena arena;
+  Guard guard = arena.guard();
+  const auto step = [&](size_t from, size_t to, float more, size_t also) {
+    arena.ins[0].raw = arena.memory.data() + from;
+    arena.outs[0].raw = arena.memory.data() + to;
+    return guard.run(arena.args(), true, [&] {
+      for (size_t i = 0; i < 4; ++i) arena.memory[to + i] = arena.memory[from + i] + more;
+      if (also != 0) arena.memory[also] = 9;
+      return ok();
+    });
+  };
+  EXPECT_TRUE(step(0, 8, 1, 0));
+  EXPECT_TRUE(step(8, 24, 2, 0));
+  EXPECT_TRUE(step(24, 24, 3, 0));  // in place
+  EXPECT_TRUE(guard.run_apart([] { return ok(); }));
+  EXPECT_EQ(arena.memory[8], 2);
+  EXPECT_EQ(arena.memory[24], 7);
+  EXPECT_EQ(arena.memory[16], 1) << "scratch memory is as it was";
+  const Status status = step(0, 24, 1, 8);  // the first one's result
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, "SDX-R0050");
+}
+
 TEST(Guard, a_step_with_memory_of_its_own_leaves_the_arena_alone) {
   Arena arena;
   EXPECT_TRUE(arena.guard().run_apart([] { return ok(); }));
