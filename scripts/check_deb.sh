@@ -27,7 +27,7 @@ in_root() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HO
 
 in_root 'apt-get update -qq && apt-get install -y -qq --no-install-recommends /try/*.deb g++ pkg-config >/try/log 2>&1 ||
   { tail -20 /try/log; exit 1; }'
-echo "installed: $(in_root 'dpkg-query -W -f "\${Package} \${Version}, " libsardonyx libsardonyx-dev sardonyx-tools python3-sardonyx')"
+echo "installed: $(in_root 'dpkg-query -W -f "\${Package} \${Version}, " libsardonyx0 libsardonyx-dev sardonyx-tools sardonyx-server python3-sardonyx')"
 expected=$(in_root 'cd /try && sardonyx run digits.onnx --input picture=pictures.pb --digest')
 echo "sardonyx-tools: $expected"
 in_root 'cd /try && sardonyx show digits.onnx --at plan --format json --set N=3 | sardonyx-check-plan --quiet -' | sed 's/^/sardonyx-tools: /'
@@ -42,4 +42,16 @@ picture = numpy.zeros((1, 1, 8, 8), numpy.float32)
 picture[0, 0, :, 4] = 1
 print(session.run(None, {\"picture\": picture})[0].argmax())" && python3 -m sardonyx check digits.onnx' | sed 's/^/python3-sardonyx: /'
 [ "$(in_root 'cd /try && python3 -m sardonyx run digits.onnx --input picture=pictures.pb --digest')" = "$expected" ]
-echo "the four packages work in a root that holds nothing else"
+# The command of the server's unit, without systemd: it begins, finds itself ready and ends when it is told to.
+in_root 'mkdir -p /var/lib/sardonyx/models && cp /try/digits.onnx /var/lib/sardonyx/models/
+  command=$(sed -n "s/^ExecStart=//p" /lib/systemd/system/sardonyx-server.service)
+  $command --host 127.0.0.1 --port 8000 >/try/serve.log 2>&1 &
+  server=$!
+  for try in $(seq 100); do
+    if python3 -c "
+import urllib.request
+print(urllib.request.urlopen(\"http://127.0.0.1:8000/v2/models/digits/ready\", timeout=5).status)" 2>/dev/null; then break; fi
+    sleep 0.1
+  done
+  kill -TERM $server && wait $server || { cat /try/serve.log; exit 1; }' | grep -x 200 | sed 's/^/sardonyx-server: ready, /'
+echo "the five packages work in a root that holds nothing else"
