@@ -11,30 +11,12 @@
 
 #include "kernel/isa_testing.h"
 #include "kernel/math/ops.h"
+#include "op/one_node.h"
 #include "ops/elementwise/broadcast.h"
 #include "ops/list.h"
 
 namespace sdx {
 namespace {
-
-// Outputs that only the run sizes.
-class Late final : public LateOutputs {
- public:
-  Late(const std::vector<Value>& inputs, std::vector<Value>& outputs, const Facts& facts)
-      : inputs_(inputs), outputs_(outputs), facts_(facts) {}
-  Result<View> make(size_t output, Dims dims) override {
-    SDX_TRY(element_count(dims));
-    outputs_[output] = Tensor::make(facts_[output].type, std::move(dims));
-    return view_of(outputs_[output].tensor());
-  }
-  const Value& value(size_t input) const override { return inputs_[input]; }
-  void give(size_t output, Value value) override { outputs_[output] = std::move(value); }
-
- private:
-  const std::vector<Value>& inputs_;
-  std::vector<Value>& outputs_;
-  const Facts& facts_;
-};
 
 struct Use {
   const Op& op;
@@ -90,16 +72,13 @@ Result<Use> prepare(const Op& op, const Case& test, bool constant) {
 Result<std::vector<Value>> run(const Use& use, const Op::AnyKernel* kernel, Isa isa, Pool& pool,
                                std::optional<size_t> over = {}) {
   std::vector<Value> inputs = use.test.inputs, results(use.test.outputs);
-  std::vector<View> ins, outs(use.test.outputs);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (over == i) {
-      const Tensor& original = inputs[i].tensor();
-      Tensor copy = Tensor::make(original.type(), original.dims());
-      std::memcpy(copy.raw(), original.raw(), original.bytes());
-      results[0] = copy;
-      inputs[i] = copy;
-    }
-    ins.push_back(inputs[i].is_tensor() ? view_of(inputs[i].tensor()) : View{});
+  std::vector<View> outs(use.test.outputs);
+  if (over) {
+    const Tensor& original = inputs[*over].tensor();
+    Tensor copy = Tensor::make(original.type(), original.dims());
+    std::memcpy(copy.raw(), original.raw(), original.bytes());
+    results[0] = copy;
+    inputs[*over] = copy;
   }
   for (size_t i = 0; i < outs.size(); ++i) {
     if (!use.out[i].is_concrete()) continue;
@@ -107,27 +86,10 @@ Result<std::vector<Value>> run(const Use& use, const Op::AnyKernel* kernel, Isa 
     outs[i] = view_of(results[i].tensor());
     outs[i].dims = results[i].tensor().dims();
   }
-  Late late(inputs, results, use.out);
-  Args args;
-  args.ins = ins;
-  args.outs = outs;
-  args.pool = &pool;
-  args.isa = isa;
-  args.late = &late;
-  if (kernel == nullptr) {
-    SDX_TRY(use.op.reference(use.attrs.get(), args));
-    return results;
-  }
+  LateValues late(inputs, results, use.out);
+  const std::vector<View> ins = views_of(inputs);
   const Call call{use.in, use.out, isa, pool.threads()};
-  const size_t bytes = kernel->scratch(use.attrs.get(), call);
-  const std::shared_ptr<void> scratch = allocate_aligned(bytes);
-  args.scratch = {static_cast<std::byte*>(scratch.get()), bytes};
-  std::shared_ptr<const void> packed;
-  if (kernel->pack != nullptr) {
-    packed = kernel->pack(use.attrs.get(), call, pool);
-    args.packed = packed.get();
-  }
-  SDX_TRY(kernel->run(use.attrs.get(), args));
+  SDX_TRY(run_one({use.op, use.attrs.get(), kernel, call, ins, outs, pool, late}));
   return results;
 }
 

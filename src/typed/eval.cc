@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "op/conform.h"
+#include "op/one_node.h"
 #include "typed/folding.h"
 #include "typed/graph.h"
 
@@ -37,20 +38,12 @@ Status strings_fit(std::span<const View> ins, const Fact& out, size_t most_bytes
               count, longest, most_bytes);
 }
 
-class Late final : public LateOutputs, public BodyRunner {
+// Also runs the node's subgraphs, within the limits of the evaluation.
+class Late final : public LateValues, public BodyRunner {
  public:
   Late(std::span<const Value> inputs, std::vector<Value>& outputs, const Facts& facts, Pool& pool,
        const EvalOptions& options)
-      : inputs_(inputs), outputs_(outputs), facts_(facts), pool_(pool), options_(options) {}
-
-  Result<View> make(size_t output, Dims dims) override {
-    SDX_TRY(fits_limit(dims, facts_[output].type, options_.most_bytes));
-    SDX_TRY(FoldingAttempt::spend(*element_count(dims)));
-    outputs_[output] = Tensor::make(facts_[output].type, std::move(dims));
-    return view_of(outputs_[output].tensor());
-  }
-  const Value& value(size_t input) const override { return inputs_[input]; }
-  void give(size_t output, Value value) override { outputs_[output] = std::move(value); }
+      : LateValues(inputs, outputs, facts), pool_(pool), options_(options) {}
 
   Result<std::vector<Value>> run_body(const Body& body, std::span<const Value> inputs) override {
     if (options_.bodies != nullptr) return options_.bodies->run_body(body, inputs);
@@ -67,9 +60,11 @@ class Late final : public LateOutputs, public BodyRunner {
   }
 
  private:
-  std::span<const Value> inputs_;
-  std::vector<Value>& outputs_;
-  const Facts& facts_;
+  Status allows(const Dims& dims, DType type) const override {
+    SDX_TRY(fits_limit(dims, type, options_.most_bytes));
+    return FoldingAttempt::spend(*element_count(dims));
+  }
+
   Pool& pool_;
   const EvalOptions& options_;
   size_t held_ = 0;
@@ -93,24 +88,17 @@ Result<std::vector<Value>> eval(const sdx::Node& use, std::span<const Value> inp
                                 const EvalOptions& options) {
   const Op& op = *use.op;
   Pool& pool = options.pool != nullptr ? *options.pool : single_thread();
+  const std::vector<View> views = views_of(inputs);
   if (options.resolved != nullptr) {
     std::vector<Value> results(use.wanted.size());
-    std::vector<View> views, outs(use.wanted.size());
-    for (const Value& value : inputs)
-      views.push_back(value.is_tensor() ? view_of(value.tensor()) : View{});
+    const std::vector<View> outs(use.wanted.size());
     const Facts none;
     Late late(inputs, results, none, pool, options);
-    Args args;
-    args.ins = views;
-    args.outs = outs;
-    args.pool = &pool;
-    args.isa = options.isa;
-    args.late = &late;
-    SDX_TRY(op.reference(options.resolved, args));
+    const Call call{none, none, options.isa, pool.threads()};
+    SDX_TRY(run_one({op, options.resolved, nullptr, call, views, outs, pool, late}));
     return results;
   }
   Facts in;
-  std::vector<View> views;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Value& value = inputs[i];
     if (value.is_tensor()) {
@@ -119,10 +107,8 @@ Result<std::vector<Value>> eval(const sdx::Node& use, std::span<const Value> inp
       const bool known =
           (options.packer != nullptr && options.constant[i]) || value.tensor().count() <= kMostRead;
       in.push_back(known ? Fact::constant(value.tensor()) : fact_of(value));
-      views.push_back(view_of(value.tensor()));
     } else {
       in.push_back(value.is_none() ? Fact{} : fact_of(value));
-      views.emplace_back();
     }
   }
   if (options.check_types) {
@@ -155,12 +141,6 @@ Result<std::vector<Value>> eval(const sdx::Node& use, std::span<const Value> inp
   }
 
   Late late(inputs, results, out, pool, options);
-  Args args;
-  args.ins = views;
-  args.outs = outs;
-  args.pool = &pool;
-  args.isa = options.isa;
-  args.late = &late;
   const Op::AnyKernel* chosen = nullptr;
   const Call call{in, out, options.isa, pool.threads()};
   if (!options.reference && planned) {
@@ -171,22 +151,10 @@ Result<std::vector<Value>> eval(const sdx::Node& use, std::span<const Value> inp
       }
     }
   }
-  std::shared_ptr<void> scratch;
   std::shared_ptr<const void> packed;
-  if (chosen != nullptr) {
-    const size_t bytes = chosen->scratch(attrs.get(), call);
-    scratch = allocate_aligned(bytes);
-    args.scratch = {static_cast<std::byte*>(scratch.get()), bytes};
-    if (chosen->pack != nullptr) {
-      packed = options.packer != nullptr
-                   ? options.packer->pack(*chosen, use, attrs.get(), call, pool)
-                   : chosen->pack(attrs.get(), call, pool);
-      args.packed = packed.get();
-    }
-    SDX_TRY(chosen->run(attrs.get(), args));
-  } else {
-    SDX_TRY(op.reference(attrs.get(), args));
-  }
+  if (chosen != nullptr && chosen->pack != nullptr && options.packer != nullptr)
+    packed = options.packer->pack(*chosen, use, attrs.get(), call, pool);
+  SDX_TRY(run_one({op, attrs.get(), chosen, call, views, outs, pool, late, packed.get()}));
   for (size_t i = 0; i < results.size(); ++i) {
     if (!use.wants(i) || !out[i].is_tensor() || results[i].is_tensor()) continue;
     return fail("SDX-R0034",
