@@ -39,15 +39,7 @@ bool fits(const Layout& layout, const Plan& plan, const std::vector<bool>& chang
 // removes the steps that views make needless.
 void place_wires(Plan& plan, const Layout& layout);
 
-// Offsets for blocks of memory that are each needed from step `first` to step `last`.
-struct Block {
-  size_t bytes;
-  size_t first, last;
-  size_t offset = 0;
-};
-// Assigns offsets so that blocks alive at the same time do not overlap; returns the total.
-size_t assign_offsets(std::vector<Block>& blocks);
-// The most bytes alive at one step: no assignment needs less.
-size_t most_live_bytes(const std::vector<Block>& blocks);
+// The bytes that a wire of concrete size takes; 0 for others.
+size_t bytes_of(const Fact& fact);
 
 }  // namespace sdx::plan

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <random>
 
+#include "plan/offsets.h"
 #include "typed/text.h"
 
 namespace sdx::plan {

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """make_planted.py SOURCE_DIR OUT.cc: the planner with one bug planted, many times over.
 
-Each bug is a small change to the text of src/plan/memory.cc or src/plan/plan.cc. Every copy of the file gets a namespace
-of its own; planted.cc chooses which copy is called in place of the real one. A bug whose text is not found exactly once
+Each bug is a small change to the text of src/plan/memory.cc with its offsets.cc, or of src/plan/plan.cc. Every copy gets
+a namespace of its own; planted.cc chooses which copy is called in place of the real one. A bug whose text is not found exactly once
 is an error: the planner has changed and the bug must follow."""
 import re
 import sys
 
 MEMORY, PLAN = 'src/plan/memory.cc', 'src/plan/plan.cc'
+FILES = {MEMORY: ['src/plan/offsets.cc', MEMORY], PLAN: [PLAN]}
 BUGS = [
     # Offsets.
     ('blocks_that_end_where_another_begins_may_overlap', MEMORY, 'blocks_[j].first > block.last', 'blocks_[j].first >= block.last'),
@@ -86,7 +87,7 @@ BUGS = [
 
 def copy_of(text, number):
     text = re.sub(r'^#.*\n', '', text, flags=re.M)
-    text = text.replace('namespace sdx::plan {', f'namespace sdx::plan::planted_{number} {{', 1)
+    text = text.replace('namespace sdx::plan {', f'namespace sdx::plan::planted_{number} {{')
     for name in ('assign_offsets', 'most_live_bytes'):
         text = re.sub(rf'\b{name}\b', f'{name}_{number}', text)
     return text
@@ -94,7 +95,7 @@ def copy_of(text, number):
 
 def main():
     source, out = sys.argv[1], sys.argv[2]
-    texts = {path: open(f'{source}/{path}').read() for path in (MEMORY, PLAN)}
+    texts = {path: ''.join(open(f'{source}/{one}').read() for one in files) for path, files in FILES.items()}
     includes = sorted({line for text in texts.values() for line in re.findall(r'^#include .*$', text, flags=re.M)})
     stale = [f'{name}: {texts[path].count(old)} times in {path}' for name, path, old, _ in BUGS if texts[path].count(old) != 1]
     if stale:
