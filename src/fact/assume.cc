@@ -35,7 +35,7 @@ int64_t times(int64_t a, int64_t b) {
   if (__builtin_mul_overflow(a, b, &product)) return negative ? kNone : kAny;
   return product;
 }
-int64_t floor_quotient(int64_t a, int64_t b) {
+int64_t floor_bound(int64_t a, int64_t b) {
   if (a == kNone || a == kAny) return a;
   const int64_t q = a / b;
   return q - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
@@ -144,8 +144,8 @@ Assumptions::Range Assumptions::range(const Expression& e) const {
         const auto whole = ranges_.find(e.name.substr(1));
         const auto k = multiples_.find(e.name.substr(1));
         if (whole != ranges_.end() && k != multiples_.end()) {
-          return {-floor_quotient(-whole->second.low, k->second),
-                  floor_quotient(whole->second.high, k->second)};
+          return {-floor_bound(-whole->second.low, k->second),
+                  floor_bound(whole->second.high, k->second)};
         }
       }
       return {0, kAny};  // a size
@@ -164,7 +164,7 @@ Assumptions::Range Assumptions::range(const Expression& e) const {
     }
     case Op::floor_div:
       if (b.low == b.high && b.low > 0)
-        return {floor_quotient(a.low, b.low), floor_quotient(a.high, b.low)};
+        return {floor_bound(a.low, b.low), floor_bound(a.high, b.low)};
       return {kNone, kAny};
     case Op::min:
       return {std::min(a.low, b.low), std::min(a.high, b.high)};
@@ -239,22 +239,7 @@ Dim Assumptions::restored(const Expression& e) const {
     const Expression& first = e.args[0];
     if (first.op == Op::number && is_part(e.args[1])) return multiple(first.value, e.args[1]);
   }
-  const Dim a = restored(e.args[0]), b = restored(e.args[1]);
-  switch (e.op) {
-    case Op::sum:
-      return a + b;
-    case Op::product:
-      return a * b;
-    case Op::floor_div:
-      return floor_div(a, b);
-    case Op::min:
-      return min(a, b);
-    case Op::max:
-      return max(a, b);
-    default:
-      break;
-  }
-  const Result<Dim> both = broadcast(a, b);
+  const Result<Dim> both = apply(e.op, restored(e.args[0]), restored(e.args[1]));
   return both ? *both : dim_of(e);
 }
 

@@ -150,17 +150,8 @@ class Parser {
 
 Result<Expression> parse_expression(std::string_view text) { return Parser(text).whole(); }
 
-Dim dim_of(const Expression& e) {
-  switch (e.op) {
-    case Op::number:
-      return e.value;
-    case Op::symbol:
-      return Dim::symbol(e.name);
-    default:
-      break;
-  }
-  const Dim a = dim_of(e.args[0]), b = dim_of(e.args[1]);
-  switch (e.op) {
+Result<Dim> apply(Op op, const Dim& a, const Dim& b) {
+  switch (op) {
     case Op::sum:
       return a + b;
     case Op::product:
@@ -172,9 +163,20 @@ Dim dim_of(const Expression& e) {
     case Op::max:
       return max(a, b);
     default:
+      return broadcast(a, b);
+  }
+}
+
+Dim dim_of(const Expression& e) {
+  switch (e.op) {
+    case Op::number:
+      return e.value;
+    case Op::symbol:
+      return Dim::symbol(e.name);
+    default:
       break;
   }
-  const Result<Dim> both = broadcast(a, b);
+  const Result<Dim> both = apply(e.op, dim_of(e.args[0]), dim_of(e.args[1]));
   return both ? *both : Dim::unknown();
 }
 

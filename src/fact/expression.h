@@ -20,6 +20,8 @@ struct Expression {
 };
 
 Result<Expression> parse_expression(std::string_view text);
+// Two sizes joined by an operation that takes two; an error if they cannot be broadcast.
+Result<Dim> apply(Expression::Op op, const Dim& a, const Dim& b);
 // The size that it means.
 Dim dim_of(const Expression& expression);
 // "floor((H+1)/2)" as a size; Dim::text() is understood whatever the symbols are called.
