@@ -13,7 +13,7 @@
 namespace sdx::cli {
 namespace {
 
-struct Flags {
+struct BenchFlags {
   std::string model;
   EngineFlags engine;
   InputFlags inputs;
@@ -49,7 +49,7 @@ double at_share(const std::vector<double>& sorted, double share) {
   return sorted[std::min(rank, sorted.size() - 1)];
 }
 
-Status bench(const Flags& flags) {
+Status bench(const BenchFlags& flags) {
   SDX_ASSIGN(const Loaded loaded, load(flags.model, flags.engine, flags.inputs));
   run::Session session(loaded.compiled);
   std::vector<Tensor> buffers = static_outputs(*loaded.plan);
@@ -112,7 +112,7 @@ Status bench(const Flags& flags) {
 
 Command bench_command(CommandLine program) {
   CommandLine app = program.command("bench", "time a model");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<BenchFlags>();
   app.option("model", flags->model, "an .onnx file, or its text (.txt)").required();
   app.option("--runs", flags->runs, "timed runs").positive().show_default();
   app.option("--warmup", flags->warmup, "runs before them").not_negative().show_default();

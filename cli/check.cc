@@ -22,14 +22,14 @@ using check::Diagnostic;
 using check::Report;
 using check::Severity;
 
-struct Flags {
+struct CheckFlags {
   std::string model, format = "text", profile = "onnx", capture = "report", page, date;
   InputFlags inputs;  // sizes and assertions
   LimitFlags limits;
   bool runnable = false;
 };
 
-check::Options options_of(const Flags& flags) {
+check::Options options_of(const CheckFlags& flags) {
   check::Options options;
   if (flags.profile == "sonnx") options.profile = check::Profile::sonnx;
   if (flags.profile == "sonnx-full") options.profile = check::Profile::sonnx_full;
@@ -49,7 +49,7 @@ Diagnostic diagnostic_of(const Error& error) {
 }
 
 // The rules first; types only where the rules hold, since typing takes them for granted.
-Report report_on(const std::shared_ptr<const model::Model>& model, const Flags& flags) {
+Report report_on(const std::shared_ptr<const model::Model>& model, const CheckFlags& flags) {
   Report found = check::check(*model, options_of(flags));
   if (flags.runnable) check::require_runnable(found);
   if (!check::can_be_typed(found)) return found;
@@ -69,16 +69,16 @@ void print(const Json& json) {
   std::printf("%s\n", json.dump(1, ' ', false, Json::error_handler_t::replace).c_str());
 }
 
-Json json_of(const Diagnostic& d) {
+Json diagnostic_json(const Diagnostic& d) {
   return {{"code", d.code},   {"severity", name_of(d.severity)},
           {"sonnx", d.sonnx}, {"message", d.message},
           {"place", d.place}, {"inputs", d.inputs},
           {"notes", d.notes}, {"help", d.help}};
 }
 
-void print_json(const Flags& flags, const Report& report, bool readable) {
+void print_report_json(const CheckFlags& flags, const Report& report, bool readable) {
   Json list = Json::array();
-  for (const Diagnostic& d : report.diagnostics) list.push_back(json_of(d));
+  for (const Diagnostic& d : report.diagnostics) list.push_back(diagnostic_json(d));
   print({{"model", flags.model},
          {"profile", flags.profile},
          {"readable", readable},
@@ -103,7 +103,7 @@ std::string uri_of(const std::string& path) {
 
 // SARIF 2.1.0: the rules that were broken, then one result each. Places in a model are logical
 // locations; the file is the physical one.
-void print_sarif(const Flags& flags, const Report& report) {
+void print_sarif(const CheckFlags& flags, const Report& report) {
   Json rules = Json::array(), results = Json::array();
   std::map<std::string, size_t> index;
   for (const Diagnostic& d : report.diagnostics) {
@@ -137,7 +137,7 @@ void print_sarif(const Flags& flags, const Report& report) {
          {"runs", Json::array({{{"tool", {{"driver", driver}}}, {"results", results}}})}});
 }
 
-void print_text(const Flags& flags, const Report& report, bool readable) {
+void print_text(const CheckFlags& flags, const Report& report, bool readable) {
   for (const Diagnostic& d : report.diagnostics) {
     std::fprintf(stderr, "%s\n", d.text(flags.model).c_str());
   }
@@ -154,7 +154,7 @@ void print_text(const Flags& flags, const Report& report, bool readable) {
               counts.empty() ? "" : " (", counts.c_str(), counts.empty() ? "" : ")");
 }
 
-std::string options_text(const Flags& flags) {
+std::string options_text(const CheckFlags& flags) {
   std::string text =
       fmt::format("check --profile {} --sonnx-capture {}", flags.profile, flags.capture);
   if (flags.runnable) text += " --runnable";
@@ -179,7 +179,7 @@ Status file_report(const std::string& path, const std::string& html) {
   return write_file(path + ".sha256", hash.hex() + "  " + name + "\n");
 }
 
-int check_model(const Flags& flags) {
+int check_model(const CheckFlags& flags) {
   const auto model = flags.limits.read(flags.model);
   Report report;
   if (model) {
@@ -195,7 +195,7 @@ int check_model(const Flags& flags) {
       return cli::report(written.error());
   }
   if (flags.format == "json") {
-    print_json(flags, report, model.ok());
+    print_report_json(flags, report, model.ok());
   } else if (flags.format == "sarif") {
     print_sarif(flags, report);
   } else {
@@ -209,7 +209,7 @@ int check_model(const Flags& flags) {
 Command check_command(CommandLine program) {
   CommandLine app =
       program.command("check", "what is wrong with a model; 0 valid, 1 violations, 2 unreadable");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<CheckFlags>();
   app.option("model", flags->model, "an .onnx file, or its text (.txt)").required();
   app.option("--profile", flags->profile, "the rules to check")
       .one_of({"onnx", "sonnx", "sonnx-full"})

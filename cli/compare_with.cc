@@ -202,7 +202,7 @@ Result<Compared> with_folder(const CompareWith& asked, const Loaded& a,
   return all;
 }
 
-Json json_of(const Pair& pair) {
+Json pair_json(const Pair& pair) {
   const Distance& d = pair.distance;
   const auto number = [](double x) { return std::isfinite(x) ? Json(x) : Json(nullptr); };
   return {{"name", pair.name},
@@ -216,10 +216,10 @@ Json json_of(const Pair& pair) {
           {"why", d.why}};
 }
 
-Json json_of(const CompareWith& asked, const Compared& all) {
+Json comparison_json(const CompareWith& asked, const Compared& all) {
   Json outputs = Json::array(), wires = Json::array();
-  for (const Pair& pair : all.outputs) outputs.push_back(json_of(pair));
-  for (const Pair& pair : all.wires) wires.push_back(json_of(pair));
+  for (const Pair& pair : all.outputs) outputs.push_back(pair_json(pair));
+  for (const Pair& pair : all.wires) wires.push_back(pair_json(pair));
   const Pair* first = all.first_divergence();
   return {{"model", asked.model},
           {"against", asked.folder.empty() ? asked.other : asked.folder},
@@ -250,7 +250,7 @@ Result<bool> compare_with(const CompareWith& asked) {
   SDX_ASSIGN(const Compared all,
              asked.folder.empty() ? with_model(asked, a, *found) : with_folder(asked, a, *found));
   if (asked.json) {
-    print_json(json_of(asked, all));
+    print_json(comparison_json(asked, all));
     return all.within();
   }
   for (const Pair& pair : all.outputs)

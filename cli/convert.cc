@@ -7,14 +7,14 @@
 namespace sdx::cli {
 namespace {
 
-struct Flags {
+struct ConvertFlags {
   std::string in, batch;
   Writing writing;
   bool inline_functions = false, inline_operators = false;
   LimitFlags limits;
 };
 
-Status convert(const Flags& flags) {
+Status convert(const ConvertFlags& flags) {
   SDX_TRY(can_be_written(flags.writing.out));
   SDX_ASSIGN(const auto read, flags.limits.read(flags.in));
   model::Model model = *read;
@@ -38,7 +38,7 @@ Status convert(const Flags& flags) {
 
 Command convert_command(CommandLine program) {
   CommandLine app = program.command("convert", "write a model anew");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ConvertFlags>();
   app.option("in", flags->in, "an .onnx file, or one in ONNX's text syntax (.txt, .onnxtxt)")
       .required();
   app.option("out", flags->writing.out, "the file to write, in the form that its name says")

@@ -11,7 +11,7 @@
 namespace sdx::cli {
 namespace {
 
-struct Flags {
+struct DiffFlags {
   std::string a, b;
   bool json = false;
   LimitFlags limits;
@@ -35,7 +35,7 @@ void print_text(const std::vector<Difference>& all) {
   }
 }
 
-Json json_of(const Flags& flags, const std::vector<Difference>& all) {
+Json differences_json(const DiffFlags& flags, const std::vector<Difference>& all) {
   Json list = Json::array();
   for (const Difference& d : all) {
     list.push_back(
@@ -44,12 +44,12 @@ Json json_of(const Flags& flags, const std::vector<Difference>& all) {
   return {{"a", flags.a}, {"b", flags.b}, {"equal", all.empty()}, {"differences", std::move(list)}};
 }
 
-Result<bool> diff(const Flags& flags) {
+Result<bool> diff(const DiffFlags& flags) {
   SDX_ASSIGN(const auto a, flags.limits.read(flags.a));
   SDX_ASSIGN(const auto b, flags.limits.read(flags.b));
   const std::vector<Difference> all = differences(*a, *b);
   if (flags.json) {
-    print_json(json_of(flags, all));
+    print_json(differences_json(flags, all));
     return all.empty();
   }
   print_text(all);
@@ -70,7 +70,7 @@ Result<bool> diff(const Flags& flags) {
 
 Command diff_command(CommandLine program) {
   CommandLine app = program.command("diff", "what differs between two models; 0: nothing, 1: this");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<DiffFlags>();
   app.option("a", flags->a, "an .onnx file, or its text (.txt)").required();
   app.option("b", flags->b, "another").required();
   app.flag("--json", flags->json, "as one JSON object");

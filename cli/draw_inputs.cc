@@ -11,14 +11,15 @@
 namespace sdx::cli {
 namespace {
 
-struct Flags {
+struct DrawInputsFlags {
   std::string model, output_dir, format = "pb";
   InputFlags inputs;
   LimitFlags limits;
   bool json = false;
 };
 
-void say(const Flags& flags, const typed::Graph& graph, const std::vector<Value>& values) {
+void say(const DrawInputsFlags& flags, const typed::Graph& graph,
+         const std::vector<Value>& values) {
   Json list = Json::array();
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     const typed::Outlet source = graph.inputs()[i];
@@ -44,7 +45,7 @@ void say(const Flags& flags, const typed::Graph& graph, const std::vector<Value>
     print_json({{"model", flags.model}, {"folder", flags.output_dir}, {"inputs", std::move(list)}});
 }
 
-Status inputs(const Flags& flags) {
+Status inputs(const DrawInputsFlags& flags) {
   SDX_ASSIGN(const auto model, flags.limits.read(flags.model));
   CompileOptions options;
   options.most_nodes = flags.limits.most_nodes();
@@ -83,7 +84,7 @@ Status inputs(const Flags& flags) {
 
 Command inputs_command(CommandLine program) {
   CommandLine app = program.command("inputs", "what a model takes; drawn inputs, as files");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<DrawInputsFlags>();
   app.option("model", flags->model, "an .onnx file, or its text (.txt)").required();
   flags->inputs.add_to(app);
   app.option("--output-dir", flags->output_dir, "write input_0.pb, input_1.pb ... here");

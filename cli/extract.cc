@@ -15,7 +15,7 @@
 namespace sdx::cli {
 namespace {
 
-struct Flags {
+struct ExtractFlags {
   std::string in;
   Writing writing;
   std::vector<std::string> from, to;
@@ -72,7 +72,8 @@ std::vector<std::string> still_needed(const model::Graph& graph, const Names& fr
   return names;
 }
 
-Result<model::Model> part_of(const std::shared_ptr<const model::Model>& whole, const Flags& flags) {
+Result<model::Model> part_of(const std::shared_ptr<const model::Model>& whole,
+                             const ExtractFlags& flags) {
   if (!whole->graph) return no_graph();
   model::Graph old = *whole->graph;
   check::accept::sort_nodes(old.node);
@@ -128,7 +129,7 @@ Result<model::Model> part_of(const std::shared_ptr<const model::Model>& whole, c
   return made;
 }
 
-Status extract(const Flags& flags) {
+Status extract(const ExtractFlags& flags) {
   SDX_TRY(can_be_written(flags.writing.out));
   SDX_ASSIGN(const auto whole, flags.limits.read(flags.in));
   Result<model::Model> part = part_of(whole, flags);
@@ -149,7 +150,7 @@ Status extract(const Flags& flags) {
 
 Command extract_command(CommandLine program) {
   CommandLine app = program.command("extract", "the part of a model between wires, as a model");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ExtractFlags>();
   app.option("in", flags->in, "an .onnx file, or its text (.txt)").required();
   app.option("out", flags->writing.out, "the file to write, in the form that its name says")
       .required();

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Flags {
+struct FixFlags {
   std::string in, out, profile = "sonnx";
   InputFlags inputs;
   LimitFlags limits;
@@ -69,7 +69,7 @@ check::Profile profile_named(const std::string& name) {
                                 : check::Profile::sonnx;
 }
 
-void say(const Flags& flags, const check::Fixed& fixed, const Answers& answers,
+void say(const FixFlags& flags, const check::Fixed& fixed, const Answers& answers,
          const check::Report& report) {
   if (flags.json) {
     print_json({{"model", flags.in},
@@ -93,7 +93,7 @@ void say(const Flags& flags, const check::Fixed& fixed, const Answers& answers,
     std::fprintf(stderr, "note: --verbose lists the repairs\n");
 }
 
-Result<int> fix(const Flags& flags) {
+Result<int> fix(const FixFlags& flags) {
   SDX_ASSIGN(const auto before, flags.limits.read(flags.in));
   const check::FixOptions options{.most_nodes = flags.limits.most_nodes(),
                                   .profile = profile_named(flags.profile),
@@ -129,7 +129,7 @@ Result<int> fix(const Flags& flags) {
 Command fix_command(CommandLine program) {
   CommandLine app = program.command(
       "fix", "repair what a profile asks for without changing an answer, and prove it");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<FixFlags>();
   app.option("in", flags->in, "an .onnx file").required();
   app.option("out", flags->out, "the file to write").required();
   app.option("--profile", flags->profile, "the rules to keep")

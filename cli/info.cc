@@ -14,7 +14,7 @@
 namespace sdx::cli {
 namespace {
 
-struct Flags {
+struct InfoFlags {
   std::string model;
   InputFlags inputs;
   LimitFlags limits;
@@ -102,7 +102,7 @@ std::string opset_text(const model::OpsetId& opset) {
   return fmt::format("{} {}", opset.domain.empty() ? "ai.onnx" : opset.domain, opset.version);
 }
 
-void print_text(const Flags& flags, const model::Model& model, const Info& info) {
+void print_text(const InfoFlags& flags, const model::Model& model, const Info& info) {
   line("model", flags.model);
   line("graph", model.graph ? model.graph->name : "none");
   line("IR version", check::version_text(model.ir_version));
@@ -136,17 +136,17 @@ void print_text(const Flags& flags, const model::Model& model, const Info& info)
                               info.open)));
 }
 
-Json json_of(const std::vector<std::pair<std::string, Fact>>& values) {
+Json values_json(const std::vector<std::pair<std::string, Fact>>& values) {
   Json list = Json::array();
   for (const auto& [name, fact] : values) {
     Json entry = {{"name", name}};
-    entry.update(cli::json_of(fact));
+    entry.update(json_of(fact));
     list.push_back(std::move(entry));
   }
   return list;
 }
 
-Json json_of(const Flags& flags, const model::Model& model, const Info& info) {
+Json info_json(const InfoFlags& flags, const model::Model& model, const Info& info) {
   Json opsets = Json::object(), metadata = Json::object(), operators = Json::object();
   for (const model::OpsetId& opset : model.opset_import)
     opsets[opset.domain.empty() ? "ai.onnx" : opset.domain] = opset.version;
@@ -162,8 +162,8 @@ Json json_of(const Flags& flags, const model::Model& model, const Info& info) {
           {"model_version", model.model_version},
           {"doc", model.doc_string},
           {"metadata", std::move(metadata)},
-          {"inputs", json_of(info.inputs)},
-          {"outputs", json_of(info.outputs)},
+          {"inputs", values_json(info.inputs)},
+          {"outputs", values_json(info.outputs)},
           {"nodes", info.nodes},
           {"operators", std::move(operators)},
           {"functions", model.functions.size()},
@@ -174,7 +174,7 @@ Json json_of(const Flags& flags, const model::Model& model, const Info& info) {
           {"nodes_of_open_shape", info.open}};
 }
 
-Status info(const Flags& flags) {
+Status info(const InfoFlags& flags) {
   if (is_operator_set(flags.model)) return print_operator_set(flags.model);
   SDX_ASSIGN(const auto model, flags.limits.read(flags.model));
   CompileOptions options;
@@ -183,7 +183,7 @@ Status info(const Flags& flags) {
   Result<typed::Graph> typed = type(model, options);
   const Info gathered = gather(*model, typed);
   if (flags.json) {
-    print_json(json_of(flags, *model, gathered));
+    print_json(info_json(flags, *model, gathered));
   } else {
     print_text(flags, *model, gathered);
   }
@@ -196,7 +196,7 @@ Status info(const Flags& flags) {
 Command info_command(CommandLine program) {
   CommandLine app =
       program.command("info", "metadata, signature, operators, parameters, multiply-adds");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<InfoFlags>();
   app.option("model", flags->model, "an .onnx file, or its text (.txt)").required();
   app.flag("--json", flags->json, "as one JSON object");
   flags->inputs.add_sizes_to(app);

@@ -7,23 +7,23 @@
 namespace sdx::cli {
 namespace {
 
-struct Named {
+struct NamedLimit {
   std::string_view name;
   size_t model::Limits::*limit;
 };
 
 using model::Limits;
-constexpr Named kNamed[] = {{"file-bytes", &Limits::file_bytes},
-                            {"external-file-bytes", &Limits::external_file_bytes},
-                            {"nesting", &Limits::depth},
-                            {"nodes", &Limits::nodes},
-                            {"messages", &Limits::messages},
-                            {"elements", &Limits::elements},
-                            {"name-bytes", &Limits::name_bytes},
-                            {"string-bytes", &Limits::string_bytes},
-                            {"rank", &Limits::rank},
-                            {"tensor-bytes", &Limits::tensor_bytes},
-                            {"total-bytes", &Limits::total_bytes}};
+constexpr NamedLimit kNamed[] = {{"file-bytes", &Limits::file_bytes},
+                                 {"external-file-bytes", &Limits::external_file_bytes},
+                                 {"nesting", &Limits::depth},
+                                 {"nodes", &Limits::nodes},
+                                 {"messages", &Limits::messages},
+                                 {"elements", &Limits::elements},
+                                 {"name-bytes", &Limits::name_bytes},
+                                 {"string-bytes", &Limits::string_bytes},
+                                 {"rank", &Limits::rank},
+                                 {"tensor-bytes", &Limits::tensor_bytes},
+                                 {"total-bytes", &Limits::total_bytes}};
 constexpr std::string_view kInlined = "inlined-nodes";
 
 // The value of NAME=VALUE if it is the one of this name.
@@ -42,7 +42,7 @@ std::optional<size_t> value_of(std::string_view given, std::string_view name) {
 
 void LimitFlags::add_to(CommandLine app) {
   std::string names;
-  for (const Named& named : kNamed) names += fmt::format("{}, ", named.name);
+  for (const NamedLimit& named : kNamed) names += fmt::format("{}, ", named.name);
   app.option("--limit", given,
              fmt::format("NAME=VALUE, what the model may ask for: {}{}", names, kInlined))
       .take_all();
@@ -52,7 +52,7 @@ Result<model::Limits> LimitFlags::reading() const {
   model::Limits limits;
   for (const std::string& one : given) {
     bool known = value_of(one, kInlined).has_value();
-    for (const Named& named : kNamed) {
+    for (const NamedLimit& named : kNamed) {
       const auto value = value_of(one, named.name);
       if (value) limits.*named.limit = *value;
       known = known || value;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "attribute_words.h"
 #include "base/sha256.h"
 #include "check/declared.h"
 #include "model/io.h"
@@ -47,30 +48,11 @@ std::string form_of(const model::TensorData& tensor) {
   return fmt::format("{}[{}]", short_name(tensor.dtype()), fmt::join(tensor.dims, ","));
 }
 
-// What an attribute says, without its name.
-std::string text_of(const model::Attribute& a) {
-  using T = model::AttributeType;
-  if (!a.ref_attr_name.empty()) return "@" + a.ref_attr_name;
-  switch (a.type) {
-    case T::f:
-      return fmt::format("{}", a.f);
-    case T::i:
-      return fmt::format("{}", a.i);
-    case T::s:
-      return shortened(fmt::format("\"{}\"", a.s));
-    case T::floats:
-      return shortened(fmt::format("[{}]", fmt::join(a.floats, ", ")));
-    case T::ints:
-      return shortened(fmt::format("[{}]", fmt::join(a.ints, ", ")));
-    case T::strings:
-      return shortened(fmt::format("[{}]", fmt::join(a.strings, ", ")));
-    case T::t:
-      return a.t ? fmt::format("{} {}", form_of(*a.t), hash_of(*a.t).substr(0, 12)) : "no tensor";
-    case T::g:
-      return a.g ? fmt::format("graph of {} nodes", a.g->node.size()) : "no graph";
-    default:
-      return "another value";
-  }
+std::string text_of(const model::Attribute& attribute) {
+  return attribute_words(attribute, {.longest = kLongest, .tensor = [](const auto& tensor) {
+                                       return fmt::format("{} {}", form_of(tensor),
+                                                          hash_of(tensor).substr(0, 12));
+                                     }});
 }
 
 class Comparison {

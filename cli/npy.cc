@@ -8,15 +8,15 @@
 namespace sdx::cli {
 namespace {
 
-struct Kind {
+struct NumpyKind {
   std::string_view descr;
   DType type;
 };
-constexpr Kind kKinds[] = {{"<f4", DType::f32}, {"<f8", DType::f64},  {"<f2", DType::f16},
-                           {"|i1", DType::i8},  {"<i2", DType::i16},  {"<i4", DType::i32},
-                           {"<i8", DType::i64}, {"|u1", DType::u8},   {"<u2", DType::u16},
-                           {"<u4", DType::u32}, {"<u8", DType::u64},  {"|b1", DType::boolean},
-                           {"<c8", DType::c64}, {"<c16", DType::c128}};
+constexpr NumpyKind kKinds[] = {{"<f4", DType::f32}, {"<f8", DType::f64},  {"<f2", DType::f16},
+                                {"|i1", DType::i8},  {"<i2", DType::i16},  {"<i4", DType::i32},
+                                {"<i8", DType::i64}, {"|u1", DType::u8},   {"<u2", DType::u16},
+                                {"<u4", DType::u32}, {"<u8", DType::u64},  {"|b1", DType::boolean},
+                                {"<c8", DType::c64}, {"<c16", DType::c128}};
 
 // The text after "'key':" of the header, which is a Python dictionary in one fixed form.
 std::string_view entry(std::string_view header, std::string_view key) {
@@ -70,7 +70,7 @@ Result<Header> header_of(std::string_view all, size_t whole) {
   SDX_ASSIGN(Dims dims, shape_of(entry(header, "shape")));
   SDX_ASSIGN(const size_t count, element_count(dims));
   const std::string_view descr = entry(header, "descr");
-  for (const Kind& kind : kKinds) {
+  for (const NumpyKind& kind : kKinds) {
     if (!descr.starts_with(fmt::format("'{}'", kind.descr))) continue;
     const size_t end = start + size;
     if (whole - end != bytes_for(kind.type, count)) {
@@ -119,7 +119,7 @@ Result<Tensor> read_npy(const std::string& path) {
 
 Result<std::string> npy_header(const Tensor& tensor) {
   const auto kind = std::find_if(std::begin(kKinds), std::end(kKinds),
-                                 [&](const Kind& kind) { return kind.type == tensor.type(); });
+                                 [&](const NumpyKind& kind) { return kind.type == tensor.type(); });
   if (kind == std::end(kKinds)) {
     Error error = fail("SDX-C0025", "{} has no place in a .npy file", onnx_name(tensor.type()));
     error.help = "--format pb holds every type";

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Flags {
+struct OpsFlags {
   std::string name;
   bool json = false, markdown = false;
 };
@@ -31,7 +31,7 @@ std::string_view option_name(Formal::Option option) {
 }
 
 // Defaults are numbers, strings or lists of them.
-Json json_of(const AttrValue& value) {
+Json attribute_json(const AttrValue& value) {
   return std::visit(
       [](const auto& v) -> Json {
         if constexpr (std::is_constructible_v<Json, decltype(v)>) return v;
@@ -40,7 +40,7 @@ Json json_of(const AttrValue& value) {
       value);
 }
 
-Json json_of(const std::vector<Formal>& formals) {
+Json formals_json(const std::vector<Formal>& formals) {
   Json list = Json::array();
   for (const Formal& formal : formals) {
     list.push_back({{"name", formal.name},
@@ -51,22 +51,22 @@ Json json_of(const std::vector<Formal>& formals) {
   return list;
 }
 
-Json json_of(const Op& op) {
+Json op_json(const Op& op) {
   Json versions = Json::array();
   for (const Signature& signature : op.signatures()) {
     Json attributes = Json::array();
     for (const AttrDecl& decl : signature.attributes) {
       Json attribute = {
           {"name", decl.name}, {"type", attr_type_name(decl.type)}, {"required", decl.required}};
-      if (decl.fallback) attribute["default"] = json_of(*decl.fallback);
+      if (decl.fallback) attribute["default"] = attribute_json(*decl.fallback);
       attributes.push_back(std::move(attribute));
     }
     Json types = Json::object();
     for (const auto& [variable, list] : signature.types) types[variable] = list;
     versions.push_back({{"since", signature.since},
                         {"deprecated", signature.deprecated},
-                        {"inputs", json_of(signature.inputs)},
-                        {"outputs", json_of(signature.outputs)},
+                        {"inputs", formals_json(signature.inputs)},
+                        {"outputs", formals_json(signature.outputs)},
                         {"attributes", std::move(attributes)},
                         {"types", std::move(types)}});
   }
@@ -99,7 +99,7 @@ void print_one(const Op& op) {
                 formals_text(signature.outputs).c_str());
     for (const AttrDecl& decl : signature.attributes) {
       std::string fallback = decl.required ? "required" : "";
-      if (decl.fallback) fallback = "= " + json_of(*decl.fallback).dump();
+      if (decl.fallback) fallback = "= " + attribute_json(*decl.fallback).dump();
       std::printf("  %s: %s %s\n", decl.name.c_str(),
                   std::string(attr_type_name(decl.type)).c_str(), fallback.c_str());
     }
@@ -171,7 +171,7 @@ void print_markdown(const std::vector<const Op*>& list) {
   }
 }
 
-int ops(const Flags& flags) {
+int ops(const OpsFlags& flags) {
   if (is_operator_set(flags.name)) {
     const Status status = print_operator_set(flags.name);
     return status ? kOk : report(status.error());
@@ -189,7 +189,7 @@ int ops(const Flags& flags) {
   }
   if (flags.json) {
     Json all = Json::array();
-    for (const Op* op : list) all.push_back(json_of(*op));
+    for (const Op* op : list) all.push_back(op_json(*op));
     std::printf("%s\n", all.dump(1).c_str());
     return kOk;
   }
@@ -214,7 +214,7 @@ int ops(const Flags& flags) {
 
 Command ops_command(CommandLine program) {
   CommandLine app = program.command("ops", "every operator, version and type that runs here");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<OpsFlags>();
   app.option("operator", flags->name,
              "one operator, as Conv or ai.onnx.ml.Scaler; or a file of an operator set");
   app.flag("--json", flags->json, "for programs");

@@ -15,7 +15,7 @@
 namespace sdx::cli {
 namespace {
 
-struct Flags {
+struct ProfileFlags {
   std::string model, trace;
   EngineFlags engine;
   InputFlags inputs;
@@ -104,7 +104,7 @@ void print_row(const Row& row, double total, const Peaks& peaks, const std::stri
               printable(first).c_str());
 }
 
-Json json_of(const Row& row, double total, const Peaks& peaks) {
+Json row_json(const Row& row, double total, const Peaks& peaks) {
   const Rate rate = rate_of(row, peaks);
   Json json = {{"operator", row.op},
                {"kernel", row.kernel},
@@ -233,7 +233,7 @@ struct Profile {
   std::string isa;
 };
 
-void print_text(const Flags& flags, const Profile& profile, const Peaks& peaks) {
+void print_text(const ProfileFlags& flags, const Profile& profile, const Peaks& peaks) {
   std::printf("%.3f ms in %zu steps, each the fastest of %d runs, %d threads, %s\n",
               profile.total_ms, profile.steps, flags.runs, profile.threads, profile.isa.c_str());
   std::printf(
@@ -253,25 +253,25 @@ void print_text(const Flags& flags, const Profile& profile, const Peaks& peaks) 
   }
 }
 
-void print_json(const Flags& flags, const Profile& profile, const Peaks& peaks) {
+void print_profile_json(const ProfileFlags& flags, const Profile& profile, const Peaks& peaks) {
   Json operators = Json::array(), nodes = Json::array();
   for (const Row& row : profile.operators)
-    operators.push_back(json_of(row, profile.total_ms, peaks));
-  for (const Row& row : profile.nodes) nodes.push_back(json_of(row, profile.total_ms, peaks));
-  cli::print_json({{"model", flags.model},
-                   {"total_ms", profile.total_ms},
-                   {"steps", profile.steps},
-                   {"runs", flags.runs},
-                   {"threads", profile.threads},
-                   {"isa", profile.isa},
-                   {"peak_gflops", peaks.gflops},
-                   {"peak_gbytes", peaks.copies.slowest()},
-                   {"peak_gbytes_in_caches", peaks.copies.fastest()},
-                   {"operators", std::move(operators)},
-                   {"nodes", std::move(nodes)}});
+    operators.push_back(row_json(row, profile.total_ms, peaks));
+  for (const Row& row : profile.nodes) nodes.push_back(row_json(row, profile.total_ms, peaks));
+  print_json({{"model", flags.model},
+              {"total_ms", profile.total_ms},
+              {"steps", profile.steps},
+              {"runs", flags.runs},
+              {"threads", profile.threads},
+              {"isa", profile.isa},
+              {"peak_gflops", peaks.gflops},
+              {"peak_gbytes", peaks.copies.slowest()},
+              {"peak_gbytes_in_caches", peaks.copies.fastest()},
+              {"operators", std::move(operators)},
+              {"nodes", std::move(nodes)}});
 }
 
-Status profile(const Flags& flags) {
+Status profile(const ProfileFlags& flags) {
   SDX_ASSIGN(const Loaded loaded, load(flags.model, flags.engine, flags.inputs));
   run::Session session(loaded.compiled);
   Timer timer;
@@ -312,7 +312,7 @@ Status profile(const Flags& flags) {
   profile.operators = sorted(std::move(profile.operators));
   profile.nodes = sorted(std::move(rows));
   if (flags.json) {
-    print_json(flags, profile, peaks);
+    print_profile_json(flags, profile, peaks);
   } else {
     print_text(flags, profile, peaks);
   }
@@ -323,7 +323,7 @@ Status profile(const Flags& flags) {
 
 Command profile_command(CommandLine program) {
   CommandLine app = program.command("profile", "time by node and by operator");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ProfileFlags>();
   app.option("model", flags->model, "an .onnx file, or its text (.txt)").required();
   app.option("--trace", flags->trace, "also write every step in Chrome's trace format");
   app.option("--runs", flags->runs, "timed runs").positive().show_default();

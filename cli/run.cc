@@ -20,7 +20,7 @@
 namespace sdx::cli {
 namespace {
 
-struct Flags {
+struct RunFlags {
   std::string model, output_dir, dump, format = "pb", order;
   EngineFlags engine;
   InputFlags inputs;
@@ -48,7 +48,7 @@ Result<size_t> find(const std::vector<std::string>& names, const std::string& na
   return size_t(at - names.begin());
 }
 
-Result<std::vector<State>> states_of(const Flags& flags, const typed::Graph& graph) {
+Result<std::vector<State>> states_of(const RunFlags& flags, const typed::Graph& graph) {
   std::vector<std::string> inputs;
   for (const typed::Outlet source : graph.inputs())
     inputs.push_back(graph.node(source.node).use.name);
@@ -65,7 +65,7 @@ Result<std::vector<State>> states_of(const Flags& flags, const typed::Graph& gra
 }
 
 // Which outputs to compute: those asked for, and the states.
-Result<std::vector<bool>> wanted(const Flags& flags, const typed::Graph& graph,
+Result<std::vector<bool>> wanted(const RunFlags& flags, const typed::Graph& graph,
                                  const std::vector<State>& states, std::vector<bool>& shown) {
   const auto names = output_names(graph);
   shown.assign(names.size(), flags.outputs.empty());
@@ -101,13 +101,13 @@ struct Results {
   std::vector<bool> chosen;
 };
 
-Json json_of(const Results& results) {
+Json results_json(const Results& results) {
   Json list = Json::array();
   for (size_t i = 0; i < results.values.size(); ++i) {
     if (!results.chosen[i]) continue;
     const auto& [info, value] = results.values[i];
     Json entry = {{"name", info.name}};
-    entry.update(cli::json_of(fact_of(value)));
+    entry.update(json_of(fact_of(value)));
     Json digests = Json::array();
     for (const DigestLine& line : digest(info.name, value)) digests.push_back(line.sha256);
     entry["digests"] = std::move(digests);
@@ -117,14 +117,14 @@ Json json_of(const Results& results) {
   return list;
 }
 
-Status show(const Flags& flags, const Results& results, size_t step, Json& steps) {
+Status show(const RunFlags& flags, const Results& results, size_t step, Json& steps) {
   if (!flags.output_dir.empty()) {
     const std::string folder =
         flags.steps == 1 ? flags.output_dir : fmt::format("{}/step_{}", flags.output_dir, step);
     SDX_TRY(write_values(results.values, folder, format_named(flags.format), {}, results.chosen));
   }
   if (flags.json) {
-    steps.push_back(json_of(results));
+    steps.push_back(results_json(results));
     return ok();
   }
   if (flags.steps > 1 && (flags.digest || flags.output_dir.empty()))
@@ -142,12 +142,12 @@ Status show(const Flags& flags, const Results& results, size_t step, Json& steps
   return ok();
 }
 
-void finish(const Flags& flags, Json steps) {
+void finish(const RunFlags& flags, Json steps) {
   if (flags.json) print_json({{"model", flags.model}, {"steps", std::move(steps)}});
 }
 
 // Joined outputs of a stream are shown as those of a run.
-Status run_along(const Flags& flags) {
+Status run_along(const RunFlags& flags) {
   SDX_ASSIGN(const std::vector<Value> outputs,
              run_stream({flags.model, flags.stream, flags.outputs, flags.chunk}, flags.engine,
                         flags.inputs));
@@ -164,7 +164,7 @@ Status run_along(const Flags& flags) {
 }
 
 // Names of --outputs that are no outputs of the model: wires.
-std::vector<std::string> wires_asked_for(const Flags& flags, const typed::Graph& graph) {
+std::vector<std::string> wires_asked_for(const RunFlags& flags, const typed::Graph& graph) {
   const auto names = output_names(graph);
   std::vector<std::string> wires;
   for (const std::string& name : flags.outputs) {
@@ -173,7 +173,7 @@ std::vector<std::string> wires_asked_for(const Flags& flags, const typed::Graph&
   return wires;
 }
 
-Result<std::vector<Written>> values_between(const Flags& flags, const Loaded& loaded,
+Result<std::vector<Written>> values_between(const RunFlags& flags, const Loaded& loaded,
                                             const std::vector<Value>& inputs,
                                             const std::vector<std::string>& wires) {
   SDX_ASSIGN(const TypedValues types,
@@ -186,7 +186,7 @@ Result<std::vector<Written>> values_between(const Flags& flags, const Loaded& lo
 }
 
 // Every wire as a file, and wires.json, which says what each file holds.
-Status dump(const Flags& flags, const Loaded& loaded, const std::vector<Value>& inputs,
+Status dump(const RunFlags& flags, const Loaded& loaded, const std::vector<Value>& inputs,
             size_t step) {
   const std::string folder =
       flags.steps == 1 ? flags.dump : fmt::format("{}/step_{}", flags.dump, step);
@@ -197,7 +197,7 @@ Status dump(const Flags& flags, const Loaded& loaded, const std::vector<Value>& 
     Json entry = {{"name", all[i].info.name}};
     entry["file"] =
         flags.format == "npz" ? "wires.npz" : fmt::format("wire_{}.{}", i, flags.format);
-    entry.update(cli::json_of(fact_of(all[i].value)));
+    entry.update(json_of(fact_of(all[i].value)));
     Json digests = Json::array();
     for (const DigestLine& line : digest("", all[i].value)) digests.push_back(line.sha256);
     entry["digests"] = std::move(digests);
@@ -211,7 +211,7 @@ Status dump(const Flags& flags, const Loaded& loaded, const std::vector<Value>& 
   return file->commit();
 }
 
-Status run(const Flags& flags) {
+Status run(const RunFlags& flags) {
   if (!flags.stream.empty()) return run_along(flags);
   EngineFlags engine = flags.engine;
   if (!flags.order.empty()) {
@@ -266,7 +266,7 @@ Status run(const Flags& flags) {
 
 Command run_command(CommandLine program) {
   CommandLine app = program.command("run", "run a model");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<RunFlags>();
   app.option("model", flags->model, "an .onnx file, or its text (.txt)").required();
   flags->inputs.add_to(app);
   app.option("--output-dir", flags->output_dir,

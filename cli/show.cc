@@ -17,7 +17,7 @@
 namespace sdx::cli {
 namespace {
 
-struct Flags {
+struct ShowFlags {
   std::string model, stage = "model", format = "text", explain, axis;
   bool summary = false, journal = false;
   EngineFlags engine;
@@ -29,7 +29,7 @@ std::string drawn(const typed::Graph& graph, const std::string& format) {
 }
 
 Result<std::string> text_inferred(const std::shared_ptr<const model::Model>& model,
-                                  const Flags& flags, const CompileOptions& options) {
+                                  const ShowFlags& flags, const CompileOptions& options) {
   SDX_ASSIGN(const infer::Inferred known, sdx::inferred(model, options, true));
   if (!flags.explain.empty()) return known.explain(flags.explain);
   for (const check::Diagnostic& stale : known.stale())
@@ -40,7 +40,7 @@ Result<std::string> text_inferred(const std::shared_ptr<const model::Model>& mod
   return listing(*model, types, known.bodies()->graphs);
 }
 
-std::string json_of(const Journal& journal, const std::string& replacements) {
+std::string journal_json(const Journal& journal, const std::string& replacements) {
   using Json = nlohmann::ordered_json;
   Json steps = Json::array(), nodes = Json::array();
   for (const TracedStep& step : journal.steps) {
@@ -71,7 +71,7 @@ std::string json_of(const Journal& journal, const std::string& replacements) {
   return text + ",\n \"replacements\": " + replacements + "\n}\n";
 }
 
-Result<std::string> text_at(const Flags& flags) {
+Result<std::string> text_at(const ShowFlags& flags) {
   if ((flags.summary || !flags.explain.empty()) && flags.stage != "inferred")
     return fail("SDX-C0038", "--explain and --summary belong to --at inferred");
   if (flags.journal && (flags.stage != "plan" || flags.format == "svg" || flags.format == "dot"))
@@ -106,14 +106,14 @@ Result<std::string> text_at(const Flags& flags) {
   if (flags.format != "json") return journal.text();
   SDX_ASSIGN(const std::string replacements,
              certificate::replacements(graph, {options.optimize, options.strict}, *plan));
-  return json_of(journal, replacements);
+  return journal_json(journal, replacements);
 }
 
 }  // namespace
 
 Command show_command(CommandLine program) {
   CommandLine app = program.command("show", "print a model at one stage of its road");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ShowFlags>();
   app.option("model", flags->model, "an .onnx file, or its text (.txt)").required();
   app.option("--at", flags->stage,
              "model: as written; checked: the same, if valid; inferred: with types; typed, "

@@ -13,7 +13,7 @@
 namespace sdx::cli {
 namespace {
 
-struct Flags {
+struct SimplifyFlags {
   std::string in;
   Writing writing;
   InputFlags inputs;
@@ -21,7 +21,7 @@ struct Flags {
   bool json = false, unproved = false;
 };
 
-void say(const Flags& flags, const Simplified& made, size_t before, bool proved) {
+void say(const SimplifyFlags& flags, const Simplified& made, size_t before, bool proved) {
   const size_t after = made.model.graph->node.size();
   if (flags.json) {
     print_json({{"model", flags.in},
@@ -43,7 +43,7 @@ void say(const Flags& flags, const Simplified& made, size_t before, bool proved)
                made.dead, made.shared, proved ? "; equal digests" : "");
 }
 
-Status simplify(const Flags& flags) {
+Status simplify(const SimplifyFlags& flags) {
   SDX_TRY(can_be_written(flags.writing.out));
   SDX_ASSIGN(const auto before, flags.limits.read(flags.in));
   if (!before->graph) return no_graph().in(flags.in);
@@ -67,7 +67,7 @@ Status simplify(const Flags& flags) {
 Command simplify_command(CommandLine program) {
   CommandLine app = program.command(
       "simplify", "the same model with fewer nodes, and the proof that no answer changed");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<SimplifyFlags>();
   app.option("in", flags->in, "an .onnx file, or its text (.txt)").required();
   app.option("out", flags->writing.out, "the file to write, in the form that its name says")
       .required();

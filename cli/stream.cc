@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 using stream::Flow;
 using stream::Report;
 
-struct Flags {
+struct StreamFlags {
   std::string model, axis, out;
   int64_t pulse = 0;
   bool explain = false, json = false;
@@ -57,7 +57,8 @@ Json wire_json(const Report& report, stream::Outlet outlet) {
   return json;
 }
 
-Json json_of(const Report& report, const stream::PulseCost& cost, const stream::Pulsed* pulsed) {
+Json stream_json(const Report& report, const stream::PulseCost& cost,
+                 const stream::Pulsed* pulsed) {
   Json inputs = Json::array(), outputs = Json::array(), wires = Json::array(),
        states = Json::array();
   const typed::Graph& graph = report.flows().graph;
@@ -131,7 +132,7 @@ void print(const Report& report, const stream::PulseCost& cost, const stream::Pu
     std::printf("left out        %s: known at the stream's end only\n", name.c_str());
 }
 
-Status run(const Flags& flags) {
+Status run(const StreamFlags& flags) {
   SDX_ASSIGN(const stream::Flows flows,
              flows_of(flags.model, flags.axis, flags.engine, flags.inputs));
   const Report report(flows);
@@ -150,7 +151,7 @@ Status run(const Flags& flags) {
   }
   const stream::Pulsed* with = pulsed ? &*pulsed : nullptr;
   if (flags.json) {
-    std::printf("%s\n", json_of(report, cost, with).dump(1).c_str());
+    std::printf("%s\n", stream_json(report, cost, with).dump(1).c_str());
   } else if (!flags.explain) {
     print(report, cost, with);
   }
@@ -187,7 +188,7 @@ Result<std::string> text_streamed(const std::string& path, const std::string& ax
 Command stream_command(CommandLine program) {
   CommandLine app =
       program.command("stream", "a model along an endless axis: delay, state, and a pulsed model");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<StreamFlags>();
   app.option("model", flags->model, "an .onnx file, or its text (.txt)").required();
   app.option("--axis", flags->axis,
              "the open size along which rows come; INPUT:AXIS, which opens one; or "

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Flags {
+struct TestFlags {
   std::vector<std::string> folders;
   EngineFlags engine;
   std::string expected, order, certificates;
@@ -221,7 +221,7 @@ Result<std::shared_ptr<const model::Model>> expanded(const model::Model& model) 
   return std::make_shared<const model::Model>(std::move(made));
 }
 
-int test(const Flags& flags) {
+int test(const TestFlags& flags) {
   const Result<CompileOptions> options = flags.engine.options();
   if (!options) return report(options.error());
   Result<std::map<std::string, std::string>> expected = read_expected(flags.expected);
@@ -309,7 +309,7 @@ int test(const Flags& flags) {
 
 Command test_command(CommandLine program) {
   CommandLine app = program.command("test", "run ONNX backend-test folders");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TestFlags>();
   app.option("folder", flags->folders, "a test, or a folder of tests").required().existing_folder();
   app.flag("--quiet", flags->quiet, "only the closing lines");
   app.flag("--list-missing", flags->list_missing,

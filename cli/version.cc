@@ -24,7 +24,7 @@ std::map<std::string, int> operator_sets() {
   return newest;
 }
 
-Json json_of_version() {
+Json version_json() {
   return {{"name", "sardonyx"},
           {"version", release()},
           {"compiler", SDX_COMPILER},
@@ -44,7 +44,7 @@ Command version_command(CommandLine program) {
   app.flag("--json", *json, "as one JSON object");
   return {app, [json] {
             if (*json) {
-              std::printf("%s\n", json_of_version().dump(1).c_str());
+              std::printf("%s\n", version_json().dump(1).c_str());
               return kOk;
             }
             std::printf("%s\n", version_line().c_str());

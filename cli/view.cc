@@ -9,13 +9,13 @@
 namespace sdx::cli {
 namespace {
 
-struct Flags {
+struct ViewFlags {
   ViewRequest request;
   std::string out;
   bool json = false, written = false;
 };
 
-Status view(const Flags& flags) {
+Status view(const ViewFlags& flags) {
   ViewRequest request = flags.request;
   request.optimized = !flags.written;
   SDX_ASSIGN(const Json data, view_data(request));
@@ -37,7 +37,7 @@ Status view(const Flags& flags) {
 
 Command view_command(CommandLine program) {
   CommandLine app = program.command("view", "a page that shows the model, in one file");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ViewFlags>();
   app.option("model", flags->request.model, "an .onnx file, or its text (.txt)").required();
   app.option("-o,--output", flags->out, "the page to write; -: standard output").required();
   app.option("--diff", flags->request.other, "another model, shown beside this one");

@@ -19,7 +19,7 @@ namespace {
 
 using namespace score;
 
-struct Flags {
+struct ScoreFlags {
   std::string model, out, shard;
   std::vector<std::string> inputs, same, outputs, merge;
   int64_t batch = 64, part_rows = 65536;
@@ -49,7 +49,7 @@ Result<Shard> shard_of(const std::string& text) {
 // What is left to do, taken piece by piece by workers.
 class Work {
  public:
-  Work(const Flags& flags, const RowModel& model, const Job& job)
+  Work(const ScoreFlags& flags, const RowModel& model, const Job& job)
       : flags_(flags), model_(model), job_(job), progress_("scoring", "rows") {}
 
   // Reads what the sources are, and lists the parts that this shard has to score. A source that
@@ -135,7 +135,7 @@ class Work {
     report(error);
   }
 
-  const Flags& flags_;
+  const ScoreFlags& flags_;
   const RowModel& model_;
   const Job& job_;
   std::vector<Part> parts_;
@@ -156,7 +156,7 @@ int show_merged(const Result<Merged>& merged) {
   return kOk;
 }
 
-Result<Job> job_of(const Flags& flags, const RowModel& model) {
+Result<Job> job_of(const ScoreFlags& flags, const RowModel& model) {
   Job job;
   job.model = model.sha256;
   job.numerics = flags.engine.numerics;
@@ -167,9 +167,9 @@ Result<Job> job_of(const Flags& flags, const RowModel& model) {
   return job;
 }
 
-int run(const Flags& given) {
+int run(const ScoreFlags& given) {
   if (!given.merge.empty()) return show_merged(merge(given.merge));
-  Flags flags = given;
+  ScoreFlags flags = given;
   const auto prepared = [&]() -> Result<std::pair<RowModel, Job>> {
     if (flags.model.empty() || flags.out.empty())
       return fail("SDX-C0163", "score takes MODEL --input DATA --out DIR, or --merge DIR");
@@ -200,7 +200,7 @@ int run(const Flags& given) {
 Command score_command(CommandLine program) {
   const CommandLine app = program.command(
       "score", "rows of many files through a model, in parts; a rerun goes on where one ended");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ScoreFlags>();
   app.option("model", flags->model, "an .onnx file, or its text (.txt)");
   app.option("--input", flags->inputs,
              "rows: an .npy, .npz or .csv file, a folder of them, or @LIST, a file that names one "

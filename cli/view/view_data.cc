@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "attribute_words.h"
 #include "base/printable.h"
 #include "bounds.h"
 #include "check/check.h"
@@ -33,42 +34,11 @@ struct Shared {
   std::map<std::string, size_t> value_of;  // of wires of the main graph
 };
 
-std::string text_of(const model::Attribute& a) {
-  constexpr size_t kLongest = 200;
-  const auto joined = [](const auto& list) {
-    std::string text = "[";
-    for (size_t i = 0; i < list.size() && text.size() < kLongest; ++i)
-      text += fmt::format("{}{}", i > 0 ? ", " : "", list[i]);
-    return text + (text.size() >= kLongest ? ", ...]" : "]");
-  };
-  using T = model::AttributeType;
-  if (!a.ref_attr_name.empty()) return "@" + a.ref_attr_name;
-  switch (a.type) {
-    case T::f:
-      return fmt::format("{}", a.f);
-    case T::i:
-      return fmt::format("{}", a.i);
-    case T::s:
-      return fmt::format("\"{}\"", a.s.substr(0, kLongest));
-    case T::floats:
-      return joined(a.floats);
-    case T::ints:
-      return joined(a.ints);
-    case T::strings:
-      return joined(a.strings);
-    case T::t: {
-      if (!a.t) return "no tensor";
-      const auto tensor = model::to_tensor(*a.t);
-      return tensor ? fmt::format("{}{} {}", short_name(tensor->type()), to_string(tensor->dims()),
-                                  statistics(*tensor).value("first", ""))
-                    : "a tensor";
-    }
-    case T::g:
-    case T::graphs:
-      return "graph";
-    default:
-      return "a value";
-  }
+std::string tensor_words(const model::TensorData& data) {
+  const auto tensor = model::to_tensor(data);
+  if (!tensor) return "a tensor";
+  return fmt::format("{}{} {}", short_name(tensor->type()), to_string(tensor->dims()),
+                     statistics(*tensor).value("first", ""));
 }
 
 // One graph of the stage "as written".
@@ -199,7 +169,7 @@ class WrittenStage {
     for (const std::string& name : n.input) in.push_back(made.wire(name));
     for (const std::string& name : n.output) out.push_back(made.wire(name));
     for (const model::Attribute& a : n.attribute) {
-      attrs.push_back(Json::array({a.name, text_of(a)}));
+      attrs.push_back(Json::array({a.name, attribute_words(a, {200, tensor_words})}));
       const check::Place attribute = here.in("attribute", a.name);
       const auto body = [&](const Graph& inner) {
         static const Types kNone;
