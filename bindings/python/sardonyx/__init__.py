@@ -39,20 +39,10 @@ from ._devices import (
     has_collective_ops,
     set_global_thread_pool_sizes,
 )
-from ._session import (
-    ExecutionMode,
-    ExecutionOrder,
-    GraphOptimizationLevel,
-    InferenceSession,
-    IOBinding,
-    ModelMetadata,
-    NodeArg,
-    OrtValue,
-    RunOptions,
-    SessionOptions,
-    copy_tensors,
-)
+from ._options import ExecutionMode, ExecutionOrder, GraphOptimizationLevel, RunOptions, SessionOptions
+from ._session import InferenceSession, IOBinding, ModelMetadata, NodeArg
 from ._stream import Stream
+from ._value import OrtValue, copy_tensors
 from ._view import View, view
 
 SessionIOBinding = IOBinding

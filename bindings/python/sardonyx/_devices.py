@@ -290,7 +290,7 @@ class SparseTensor:
 
     def data_type(self):
         """As ONNX writes it: "sparse_tensor(float)"."""
-        from ._session import OrtValue
+        from ._value import OrtValue
 
         return "sparse_" + OrtValue(self._values[:0]).data_type()
 

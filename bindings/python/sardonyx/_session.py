@@ -1,6 +1,5 @@
 """Sessions as users of onnxruntime know them."""
 
-import enum
 import hashlib
 import json
 import os
@@ -10,203 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from . import _dtypes, _providers, _sardonyx
-from ._checked import Checked, flag, member, not_negative, one_of, optional, path, text, whole
-from ._devices import OrtDevice, OrtMemoryInfo, SparseTensor
+from . import _providers, _sardonyx
+from ._devices import OrtDevice, OrtMemoryInfo
 from ._errors import InvalidArgument, make
+from ._options import EXTERNAL_FOLDER, RunOptions, SessionOptions
+from ._value import OrtValue, at_address
 
 _PROVIDER = _providers.CPU
-_EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
-
-
-class GraphOptimizationLevel(enum.IntEnum):
-    """How much to rewrite. Every level but the first is the same, and none changes a bit of a result."""
-
-    ORT_DISABLE_ALL = 0
-    ORT_ENABLE_BASIC = 1
-    ORT_ENABLE_EXTENDED = 2
-    ORT_ENABLE_LAYOUT = 3
-    ORT_ENABLE_ALL = 99
-
-
-class ExecutionMode(enum.IntEnum):
-    """Operators run one after the other, each on all threads, whichever is asked for."""
-
-    ORT_SEQUENTIAL = 0
-    ORT_PARALLEL = 1
-
-
-class ExecutionOrder(enum.IntEnum):
-    """No difference here: the plan's order."""
-
-    DEFAULT = 0
-    PRIORITY_BASED = 1
-
-
-class SessionOptions(Checked):
-    """How a model is compiled. Options that onnxruntime has and that mean nothing here are kept and have no effect; others raise.
-
-    Sardonyx's own: `numerics` ("standard" or "strict"), `isa` ("native", "portable", "avx2", "avx512", "neon"), `pack_cache`
-    (a folder in which packed weights are kept from one load to the next, or "beside": the model's own) and `accept`
-    ("common": a model that deviates from ONNX's rules and has one meaning all the same runs, and the session's notes say
-    so; "strict": it is refused).
-    """
-
-    _known = {
-        "intra_op_num_threads": whole(),
-        "inter_op_num_threads": whole(),
-        "graph_optimization_level": member(GraphOptimizationLevel),
-        "execution_mode": member(ExecutionMode),
-        "execution_order": member(ExecutionOrder),
-        "enable_profiling": flag,
-        "profile_file_prefix": path,
-        "optimized_model_filepath": path,
-        "enable_cpu_mem_arena": flag,
-        "enable_mem_pattern": flag,
-        "enable_mem_reuse": flag,
-        "use_deterministic_compute": flag,
-        "use_per_session_threads": flag,
-        "log_severity_level": whole(0, 4),
-        "log_verbosity_level": whole(),
-        "logid": text,
-        "numerics": one_of("standard", "strict"),
-        "accept": one_of("common", "strict"),
-        "isa": one_of("native", "portable", "avx2", "avx512"),
-        "pack_cache": path,
-    }
-
-    def __init__(self):
-        self.intra_op_num_threads = 0  #: 0: the CPUs this process may use
-        self.inter_op_num_threads = 0
-        self.graph_optimization_level = GraphOptimizationLevel.ORT_ENABLE_ALL
-        self.execution_mode = ExecutionMode.ORT_SEQUENTIAL
-        self.execution_order = ExecutionOrder.DEFAULT
-        self.enable_profiling = False
-        self.profile_file_prefix = "sardonyx_profile"
-        self.optimized_model_filepath = ""
-        self.enable_cpu_mem_arena = True
-        self.enable_mem_pattern = True
-        self.enable_mem_reuse = True
-        self.use_deterministic_compute = True  #: always so
-        self.use_per_session_threads = True  #: always so
-        self.log_severity_level = 2
-        self.log_verbosity_level = 0
-        self.logid = ""
-        self.numerics = "standard"
-        self.accept = "common"
-        self.isa = "native"
-        self.pack_cache = ""
-        self._entries = {}
-        self._sizes = {}
-        self._initializers = {}
-
-    def add_session_config_entry(self, key, value):
-        """Keeps a setting by its key; none of onnxruntime's keys changes what is computed.
-
-        "session.model_external_initializers_file_folder_path" is where external data of a model lies that comes as bytes.
-        """
-        self._entries[str(key)] = str(value)
-
-    def get_session_config_entry(self, key):
-        """What add_session_config_entry() was given."""
-        try:
-            return self._entries[key]
-        except KeyError:
-            raise make("SDX-P0010", f'there is no session configuration entry "{key}"', [], "") from None
-
-    def add_free_dimension_override_by_name(self, name, size):
-        """Gives a named dimension of the inputs its size."""
-        self._sizes[str(name)] = int(size)
-
-    def add_free_dimension_override_by_denotation(self, denotation, size):
-        """Refused: sizes are given by name."""
-        raise make("SDX-P0011", "sizes are given by name", [], "add_free_dimension_override_by_name does that")
-
-    def add_initializer(self, name, value):
-        """The value of an initializer in place of the model's."""
-        self._initializers[str(name)] = value
-
-    def add_external_initializers(self, names, values):
-        """The values of several initializers in place of the model's."""
-        names, values = list(names), list(values)
-        if len(names) != len(values):
-            raise make("SDX-P0015", f"{len(names)} names for {len(values)} values", [], "")
-        for name, value in zip(names, values):
-            self.add_initializer(name, value)
-
-    def has_providers(self):
-        """False: providers are given to the session."""
-        return False
-
-    def set_load_cancellation_flag(self, is_canceled):
-        """Kept without effect: loading is not interrupted."""
-        flag(is_canceled)
-
-    def register_custom_ops_library(self, path):
-        """Refused: onnxruntime's libraries hold its own interface."""
-        raise make("SDX-P0011", f"{path}: libraries of operators for onnxruntime cannot be loaded", [],
-                   "operators are registered through sardonyx_c.h")
-
-    def _engine(self):
-        return {
-            "threads": max(int(self.intra_op_num_threads), 0),
-            "optimize": self.graph_optimization_level != GraphOptimizationLevel.ORT_DISABLE_ALL,
-            "strict": self.numerics == "strict",
-            "accept": self.accept,
-            "isa": self.isa,
-            "pack_cache": os.fspath(self.pack_cache),
-            "set": self._sizes,
-        }
-
-
-class RunOptions(Checked):
-    """What holds for one run. Setting `terminate` from another thread ends the run soon.
-
-    Sardonyx's own: `time_limit`, in seconds, and `loop_limit`, the most iterations of one Loop. Outputs that a run is
-    not asked for are never computed, whatever `only_execute_path_to_fetches` says.
-    """
-
-    _known = {
-        "terminate": flag,
-        "time_limit": optional(not_negative),
-        "loop_limit": optional(whole()),
-        "log_severity_level": whole(-1, 4),
-        "log_verbosity_level": whole(),
-        "logid": text,
-        "only_execute_path_to_fetches": flag,
-        "training_mode": flag,
-    }
-
-    def __init__(self):
-        self._stop = _sardonyx.Stop()
-        self.time_limit = None  #: None: as long as it takes
-        self.loop_limit = None  #: None: a billion
-        self.log_severity_level = 2
-        self.log_verbosity_level = 0
-        self.logid = ""
-        self.only_execute_path_to_fetches = False
-        self.training_mode = False
-        self._entries = {}
-
-    @property
-    def terminate(self):
-        """Whether runs with these options shall end."""
-        return self._stop.asked
-
-    @terminate.setter
-    def terminate(self, value):
-        self._stop.asked = bool(value)
-
-    def add_run_config_entry(self, key, value):
-        """Keeps a setting by its key, without effect."""
-        self._entries[str(key)] = str(value)
-
-    def get_run_config_entry(self, key):
-        """What add_run_config_entry() was given."""
-        try:
-            return self._entries[key]
-        except KeyError:
-            raise make("SDX-P0010", f'there is no run configuration entry "{key}"', [], "") from None
 
 
 def _verbatim(size):
@@ -240,135 +49,6 @@ class ModelMetadata:
         return f"ModelMetadata({', '.join(f'{k}={v!r}' for k, v in self.__dict__.items())})"
 
 
-class _Capsule:
-    """A DLPack capsule as something that numpy imports."""
-
-    def __init__(self, capsule):
-        self._capsule = capsule
-
-    def __dlpack__(self, **_):
-        return self._capsule
-
-    def __dlpack_device__(self):
-        return (1, 0)
-
-
-class OrtValue:
-    """A tensor, sequence, map or empty optional in the engine's memory, or over memory shared with numpy."""
-
-    def __init__(self, value):
-        self._held = value if isinstance(value, _sardonyx.Value) else _sardonyx.Value(value)
-        self._sparse = None
-
-    @staticmethod
-    def ortvalue_from_numpy(array, device_type="cpu", device_id=0):
-        """Shares the array's memory if it is contiguous."""
-        OrtDevice(device_type, device_id)
-        return OrtValue(array)
-
-    @staticmethod
-    def ortvalue_from_numpy_with_onnx_type(array, onnx_element_type):
-        """An array of bits as elements of a type that numpy lacks."""
-        dtype = _dtypes.TABLE[onnx_element_type]
-        return OrtValue(array if array.dtype == dtype and array.dtype.names == dtype.names else array.view(dtype))
-
-    @staticmethod
-    def ortvalue_from_shape_and_type(shape, element_type, device_type="cpu", device_id=0):
-        """Zeros. The type is one of numpy's, or ONNX's number."""
-        OrtDevice(device_type, device_id)
-        dtype = _dtypes.TABLE[element_type] if isinstance(element_type, int) else np.dtype(element_type)
-        return OrtValue(np.zeros(shape, dtype))
-
-    @staticmethod
-    def ort_value_from_sparse_tensor(sparse_tensor):
-        """The tensor with all its zeros, as models take it."""
-        value = OrtValue(sparse_tensor.to_dense())
-        value._sparse = sparse_tensor
-        return value
-
-    def as_sparse_tensor(self):
-        """The SparseTensor that the value was made of."""
-        if self._sparse is None:
-            raise make("SDX-P0021", "the value was not made of a sparse tensor", [], "")
-        return self._sparse
-
-    @staticmethod
-    def from_dlpack(data, is_bool_tensor=False):
-        """Shares the memory of a DLPack capsule, or of an object that gives one."""
-        array = np.from_dlpack(data if hasattr(data, "__dlpack__") else _Capsule(data))
-        return OrtValue(array.view(np.bool_) if is_bool_tensor else array)
-
-    def __dlpack__(self, stream=None):
-        return self.numpy().__dlpack__(stream=stream)
-
-    def __dlpack_device__(self):
-        return (1, 0)
-
-    def to_dlpack(self):
-        """A DLPack capsule that shares the memory."""
-        return self.__dlpack__()
-
-    def numpy(self):
-        """The value as Python sees it: an array that shares the memory, a list, a dictionary or None."""
-        return self._held.python()
-
-    def shape(self):
-        """The sizes of a tensor."""
-        return self._held.shape()
-
-    def data_type(self):
-        """As ONNX writes it: "tensor(float)"."""
-        return self._held.onnx_type()
-
-    def element_type(self):
-        """ONNX's number of the element type."""
-        return self._held.element_type()
-
-    def data_ptr(self):
-        """The address of a tensor's first element."""
-        return self._held.data_ptr()
-
-    def tensor_size_in_bytes(self):
-        """What a tensor's elements take."""
-        return self._held.bytes()
-
-    def has_value(self):
-        """False for an optional without a value."""
-        return self._held.kind() != "none"
-
-    def is_tensor(self):
-        """Whether it is a tensor."""
-        return self._held.kind() == "tensor"
-
-    def is_tensor_sequence(self):
-        """Whether it is a list of values."""
-        return self._held.kind() == "sequence"
-
-    def is_sparse_tensor(self):
-        """Whether it was made of a SparseTensor."""
-        return self._sparse is not None
-
-    def __array__(self, dtype=None, copy=None):
-        array = np.asarray(self.numpy(), dtype)
-        return array.copy() if copy else array
-
-    def device_name(self):
-        """Where it lives: "cpu"."""
-        return "cpu"
-
-    def update_inplace(self, array):
-        """Copies the elements of an array of the same shape and type here."""
-        into = self.numpy()
-        if not isinstance(into, np.ndarray) or into.shape != array.shape or into.dtype != array.dtype:
-            raise make("SDX-P0013", f"an array of {array.dtype}{list(array.shape)} cannot replace {self!r}", [], "")
-        if not into.flags.writeable:
-            raise make("SDX-P0013", "the value's memory is read-only", [], "")
-        into[...] = array
-
-    def __repr__(self):
-        return f"OrtValue({self.data_type()}, {self.shape()})" if self.is_tensor() else f"OrtValue({self.data_type()})"
-
-
 class IOBinding:
     """Inputs and outputs tied to memory, for runs that move nothing."""
 
@@ -387,12 +67,12 @@ class IOBinding:
     def bind_input(self, name, device_type, device_id, element_type, shape, buffer_ptr):
         """Memory at an address, which must stay as long as the binding."""
         OrtDevice(device_type, device_id)
-        self._inputs[name] = _at_address(buffer_ptr, element_type, shape)
+        self._inputs[name] = at_address(buffer_ptr, element_type, shape)
 
     def bind_output(self, name, device_type="cpu", device_id=0, element_type=None, shape=None, buffer_ptr=None):
         """Memory at an address to write into; without one, the engine's own."""
         OrtDevice(device_type, device_id)
-        self._outputs[name] = None if not buffer_ptr else OrtValue(_at_address(buffer_ptr, element_type, shape))
+        self._outputs[name] = None if not buffer_ptr else OrtValue(at_address(buffer_ptr, element_type, shape))
 
     def bind_ortvalue_output(self, name, value):
         """The value that an output is copied into."""
@@ -434,15 +114,6 @@ class IOBinding:
         self._results = results
 
 
-def _at_address(address, element_type, shape):
-    dtype = _dtypes.TABLE[element_type] if isinstance(element_type, int) else np.dtype(element_type)
-    count = int(np.prod(shape, dtype=np.int64))
-    import ctypes
-
-    memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(address)
-    return np.frombuffer(memory, dtype, count).reshape(shape)
-
-
 class InferenceSession:
     """A model, compiled and ready to run.
 
@@ -470,10 +141,10 @@ class InferenceSession:
             self._model = _sardonyx.Model.load(self._path)
         elif isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
             self._path, self._bytes = None, bytes(path_or_bytes)
-            self._model = _sardonyx.Model.parse(self._bytes, self._options._entries.get(_EXTERNAL_FOLDER, ""))
+            self._model = _sardonyx.Model.parse(self._bytes, self._options._entries.get(EXTERNAL_FOLDER, ""))
         elif hasattr(path_or_bytes, "SerializeToString"):
             self._path, self._bytes = None, path_or_bytes.SerializeToString()
-            self._model = _sardonyx.Model.parse(self._bytes, self._options._entries.get(_EXTERNAL_FOLDER, ""))
+            self._model = _sardonyx.Model.parse(self._bytes, self._options._entries.get(EXTERNAL_FOLDER, ""))
         else:
             raise make("SDX-P0015", f"a model is a path or bytes, not a {type(path_or_bytes).__name__}", [], "")
         self._set = set(self._options._initializers)
@@ -688,12 +359,3 @@ class InferenceSession:
 def sha256(array):
     """The digest of an array as `sardonyx run --digest` prints it."""
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
-
-
-def copy_tensors(source, target, stream=None):
-    """Copies OrtValues into others of the same types and shapes."""
-    del stream
-    if len(source) != len(target):
-        raise make("SDX-P0015", f"{len(source)} values for {len(target)}", [], "")
-    for value, into in zip(source, target):
-        into.update_inplace(value.numpy())

@@ -7,7 +7,8 @@ from onnx.backend.base import Backend, BackendRep, namedtupledict
 
 from . import _dtypes
 from ._errors import Error
-from ._session import InferenceSession, SessionOptions
+from ._options import SessionOptions
+from ._session import InferenceSession
 
 _EXTRA = {f"tensor({name})": number for number, (name, *_) in _dtypes._EXTRA.items()}
 

@@ -14,5 +14,7 @@ from .._errors import (  # noqa: F401
     OnnxRuntimeError,
     RuntimeException,
 )
+from .._options import *  # noqa: F401, F403
 from .._session import *  # noqa: F401, F403
+from .._value import *  # noqa: F401, F403
 from .._devices import *  # noqa: F401, F403

@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import _sardonyx
 from .._errors import make
-from .._session import SessionOptions
+from .._options import SessionOptions
 from . import _job, _worker
 from ._worker import compiled
 

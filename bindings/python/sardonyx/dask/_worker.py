@@ -9,7 +9,8 @@ import numpy as np
 
 from .. import _sardonyx
 from .._errors import Error, make
-from .._session import InferenceSession, SessionOptions
+from .._options import SessionOptions
+from .._session import InferenceSession
 
 _lock = threading.Lock()
 _sessions = {}
