@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/endian.h"
 #include "bytes/file.h"
 
 namespace sdx::cli {
@@ -79,8 +80,12 @@ Result<Header> header_of(std::string_view all, size_t whole) {
     }
     return Header{kind.type, std::move(dims), end};
   }
-  return fail("SDX-C0024", "element type {} is not one that models take",
-              descr.substr(0, descr.find(',')));
+  Error error = fail("SDX-C0024", "element type {} is not one that models take",
+                     descr.substr(0, descr.find(',')));
+  if (descr.starts_with("'>"))
+    error.help =
+        "its bytes are in the order of another machine; save x.astype(x.dtype.newbyteorder('<'))";
+  return error;
 }
 
 std::string_view text_of(std::span<const std::byte> bytes) {
@@ -103,10 +108,11 @@ Result<Tensor> parse_npy(std::span<const std::byte> bytes, std::shared_ptr<const
   }
   // Headers are padded so that elements are aligned; a file whose header is not gets a copy that
   // is.
-  if (reinterpret_cast<uintptr_t>(data.data()) % 16 == 0)
+  if (kMemoryIsLittle && reinterpret_cast<uintptr_t>(data.data()) % 16 == 0)
     return Tensor::over(header.type, header.dims, std::move(owner), data.data());
   Tensor copy = Tensor::make(header.type, std::move(header.dims));
   if (!data.empty()) std::memcpy(copy.raw(), data.data(), data.size());
+  if constexpr (!kMemoryIsLittle) turn_elements(copy.type(), copy.raw(), copy.bytes());
   return copy;
 }
 
@@ -145,7 +151,9 @@ Status write_npy(const Tensor& tensor, const std::string& path) {
   SDX_ASSIGN(const std::string header, npy_header(tensor));
   SDX_ASSIGN(const auto file, FileWriter::create(path));
   SDX_TRY(file->write(std::as_bytes(std::span(header))));
-  SDX_TRY(file->write({static_cast<const std::byte*>(tensor.raw()), tensor.bytes()}));
+  std::shared_ptr<void> held;
+  SDX_TRY(file->write(
+      {elements_for_file(tensor.type(), tensor.raw(), tensor.bytes(), held), tensor.bytes()}));
   return file->commit();
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "api/streaming.h"
+#include "base/endian.h"
 #include "stream/rows.h"
 #include "streaming.h"
 
@@ -82,6 +83,7 @@ class Run {
         std::memcpy(rest.raw(), chunk.raw(), got);
         chunk = std::move(rest);
       }
+      if constexpr (!kMemoryIsLittle) turn_elements(chunk.type(), chunk.raw(), chunk.bytes());
       inputs_[piped_] = moved(chunk, axis, false);
       SDX_ASSIGN(const auto rows, stream_.push(inputs_));
       SDX_TRY(write(rows));
@@ -103,8 +105,9 @@ class Run {
       if (!named || results[i].empty()) continue;
       const Flow& flow = flows.at(outputs[i].outlet);
       const Tensor rows = flow.moves() ? moved(results[i], flow.axis, true) : results[i];
-      if (std::fwrite(rows.raw(), 1, rows.bytes(), stdout) != rows.bytes() ||
-          std::fflush(stdout) != 0)
+      std::shared_ptr<void> held;
+      const std::byte* bytes = elements_for_file(rows.type(), rows.raw(), rows.bytes(), held);
+      if (std::fwrite(bytes, 1, rows.bytes(), stdout) != rows.bytes() || std::fflush(stdout) != 0)
         return fail("SDX-C0085", "stdout cannot be written: {}", std::strerror(errno));
     }
     return ok();

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "api/digest.h"
+#include "base/endian.h"
 #include "base/sha256.h"
 #include "bytes/file.h"
 #include "npy.h"
@@ -87,7 +88,9 @@ Status add_file(const Found& found, size_t output, const Job& job, Total& total)
       return fail("SDX-C0155", "rows of {}, in the parts before it they are of {}",
                   to_string(made.shape), to_string(shape));
     shape[0] += found.part.rows;
-    total.hash.add(tensor.raw(), tensor.bytes());
+    std::shared_ptr<void> held;
+    total.hash.add(elements_for_file(tensor.type(), tensor.raw(), tensor.bytes(), held),
+                   tensor.bytes());
     return ok();
   };
   Status status = added();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/endian.h"
 #include "base/sha256.h"
 #include "bounds.h"
 #include "bytes/file.h"
@@ -104,7 +105,9 @@ class PartRun {
     if (!std::equal(shape.begin() + 1, shape.end(), tensor.dims().begin() + 1, tensor.dims().end()))
       return fail("SDX-C0140", "output \"{}\" is {}, for rows before it was {}",
                   model_.names[output], to_string(tensor.dims()), to_string(shape));
-    return files_[output].add({static_cast<const std::byte*>(tensor.raw()), tensor.bytes()});
+    std::shared_ptr<void> held;
+    return files_[output].add(
+        {elements_for_file(tensor.type(), tensor.raw(), tensor.bytes(), held), tensor.bytes()});
   }
 
   const RowModel& model_;

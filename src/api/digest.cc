@@ -1,18 +1,15 @@
 #include "api/digest.h"
 
-#include <bit>
-
+#include "base/endian.h"
 #include "base/sha256.h"
 
 namespace sdx {
-
-static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
 
 std::string digest(const Tensor& tensor) {
   Sha256 sha;
   if (tensor.type() == DType::string) {
     for (const std::string& text : tensor.values<std::string>()) {
-      const uint64_t size = text.size();
+      const uint64_t bytes = text.size(), size = load_little<uint64_t>(&bytes);
       sha.add(&size, sizeof size);
       sha.add(text.data(), text.size());
     }
@@ -20,7 +17,8 @@ std::string digest(const Tensor& tensor) {
   }
   const size_t used_bits = tensor.count() * bits(tensor.type()) % 8;
   if (used_bits == 0) {
-    sha.add(tensor.raw(), tensor.bytes());
+    std::shared_ptr<void> held;
+    sha.add(elements_for_file(tensor.type(), tensor.raw(), tensor.bytes(), held), tensor.bytes());
     return sha.hex();
   }
   sha.add(tensor.raw(), tensor.bytes() - 1);

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/endian.h"
+
 namespace sdx {
 namespace {
 
@@ -148,12 +150,17 @@ uint16_t f32_to_bf16(float x) {
   return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
+// Where the least significant bytes of a number lie.
+static std::byte* low_bytes(uint64_t& value, size_t count) {
+  return reinterpret_cast<std::byte*>(&value) + (kMemoryIsLittle ? 0 : sizeof value - count);
+}
+
 uint64_t get_bits(DType t, const void* data, size_t i) {
   const size_t width = bits(t);
   const auto* bytes = static_cast<const uint8_t*>(data);
   if (width >= 8) {
     uint64_t value = 0;
-    std::memcpy(&value, bytes + i * (width / 8), width / 8);
+    std::memcpy(low_bytes(value, width / 8), bytes + i * (width / 8), width / 8);
     return value;
   }
   const size_t bit = i * width;
@@ -166,7 +173,7 @@ void set_bits(DType t, void* data, size_t i, uint64_t value) {
   const size_t width = bits(t);
   auto* bytes = static_cast<uint8_t*>(data);
   if (width >= 8) {
-    std::memcpy(bytes + i * (width / 8), &value, width / 8);
+    std::memcpy(bytes + i * (width / 8), low_bytes(value, width / 8), width / 8);
     return;
   }
   for (size_t k = 0; k < width; ++k) {

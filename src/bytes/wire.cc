@@ -2,10 +2,9 @@
 
 #include <bit>
 
-namespace sdx {
+#include "base/endian.h"
 
-static_assert(std::endian::native == std::endian::little,
-              "files are little-endian and are read in place");
+namespace sdx {
 
 std::string_view name(WireType type) {
   switch (type) {
@@ -60,14 +59,14 @@ bool WireReader::tag(uint32_t& field, WireType& type) {
 
 bool WireReader::fixed32(uint32_t& value) {
   if (end_ - at_ < 4) return bad(at_, "the bytes end within a 4-byte number");
-  std::memcpy(&value, at_, 4);
+  value = load_little<uint32_t>(at_);
   at_ += 4;
   return true;
 }
 
 bool WireReader::fixed64(uint64_t& value) {
   if (end_ - at_ < 8) return bad(at_, "the bytes end within an 8-byte number");
-  std::memcpy(&value, at_, 8);
+  value = load_little<uint64_t>(at_);
   at_ += 8;
   return true;
 }
@@ -129,6 +128,16 @@ void WireWriter::varint(uint64_t value) {
   }
   encoded[size++] = static_cast<char>(value);
   raw(encoded, size);
+}
+
+void WireWriter::fixed32(uint32_t value) {
+  value = load_little<uint32_t>(&value);
+  raw(&value, sizeof value);
+}
+
+void WireWriter::fixed64(uint64_t value) {
+  value = load_little<uint64_t>(&value);
+  raw(&value, sizeof value);
 }
 
 void WireWriter::raw(const void* data, size_t size) {

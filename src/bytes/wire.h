@@ -79,8 +79,8 @@ class WireWriter {
     varint(uint64_t{field} << 3 | static_cast<uint64_t>(type));
   }
   void varint(uint64_t value);
-  void fixed32(uint32_t value) { raw(&value, sizeof value); }
-  void fixed64(uint64_t value) { raw(&value, sizeof value); }
+  void fixed32(uint32_t value);
+  void fixed64(uint64_t value);
   void raw(const void* data, size_t size);
   Status finish();
 

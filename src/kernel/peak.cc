@@ -17,7 +17,7 @@ double nanoseconds(Work work) {
 
 }  // namespace
 
-double peak_gflops(Isa isa) {
+double peak_gflops([[maybe_unused]] Isa isa) {
   const auto run = SDX_PICK(run_multiply_adds, isa);
   double best = 0, done = 0;
   for (int round = 0; round < 20; ++round) {

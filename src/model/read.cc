@@ -2,6 +2,7 @@
 #include <bit>
 #include <unordered_set>
 
+#include "base/endian.h"
 #include "base/tensor.h"
 #include "bytes/external.h"
 #include "bytes/wire.h"
@@ -148,10 +149,10 @@ class Decoder {
       std::string encoded;
       if (single == WireType::fixed32) {
         if (!in.fixed32(narrow)) return malformed(in);
-        encoded.assign(reinterpret_cast<const char*>(&narrow), sizeof narrow);
+        append_little(narrow, encoded);
       } else if (single == WireType::fixed64) {
         if (!in.fixed64(number)) return malformed(in);
-        encoded.assign(reinterpret_cast<const char*>(&number), sizeof number);
+        append_little(number, encoded);
       } else {
         if (!in.varint(number)) return malformed(in);
         for (; number >= 0x80; number >>= 7) encoded.push_back(static_cast<char>(number | 0x80));

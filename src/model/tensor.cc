@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/endian.h"
 #include "bytes/external.h"
 #include "bytes/wire.h"
 #include "model/walk.h"
@@ -125,6 +126,7 @@ Result<Payload> decode(const TensorData& t, Storage storage, const Payload& fiel
     }
     set_bits(packed ? DType::u8 : type, memory.get(), i, entry);
   }
+  if constexpr (!kMemoryIsLittle) turn_elements(type, memory.get(), size);
   return Payload{{static_cast<const std::byte*>(memory.get()), size}, memory};
 }
 
@@ -204,8 +206,11 @@ Result<Tensor> make_tensor(const TensorData& t) {
     return Tensor::of<std::string>(t.dims, t.string_data);
   }
   SDX_ASSIGN(Payload data, find_data(t));
-  const size_t width = std::max<size_t>(bits(t.dtype()) / 8, 1);
-  const size_t alignment = is_complex(t.dtype()) ? width / 2 : width;
+  const size_t alignment = number_bytes(t.dtype());
+  if (!kMemoryIsLittle && alignment > 1) {
+    const std::shared_ptr<void> memory = turned_elements(t.dtype(), data.bytes.data(), data.size());
+    return Tensor::over(t.dtype(), t.dims, memory, memory.get());
+  }
   if (reinterpret_cast<uintptr_t>(data.bytes.data()) % alignment != 0) {
     const std::shared_ptr<void> memory = allocate_aligned(data.size());
     std::memcpy(memory.get(), data.bytes.data(), data.size());
@@ -240,8 +245,11 @@ TensorData from_tensor(const Tensor& tensor, std::string name) {
     t.string_data.assign(strings.begin(), strings.end());
   } else {
     const auto held = std::make_shared<const Tensor>(tensor);  // keeps the tensor's memory
-    set(t, &TensorData::raw_data,
-        {{static_cast<const std::byte*>(held->raw()), held->bytes()}, held});
+    std::shared_ptr<void> copy;
+    const std::byte* bytes = elements_for_file(held->type(), held->raw(), held->bytes(), copy);
+    std::shared_ptr<const void> owner = held;
+    if (copy != nullptr) owner = copy;
+    set(t, &TensorData::raw_data, {{bytes, held->bytes()}, owner});
   }
   return t;
 }

@@ -4,8 +4,9 @@
 
 #include <bit>
 #include <charconv>
-#include <cstring>
 #include <limits>
+
+#include "base/endian.h"
 
 namespace sdx::model {
 namespace {
@@ -103,9 +104,7 @@ class FieldsPrinter {
   template <class T, class Visit>
   static void each(const Payload& value, Visit&& visit) {
     for (size_t at = 0; at + sizeof(T) <= value.size(); at += sizeof(T)) {
-      T x;
-      std::memcpy(&x, value.bytes.data() + at, sizeof x);
-      visit(x);
+      visit(load_little<T>(value.bytes.data() + at));
     }
   }
   template <class T>
@@ -255,7 +254,7 @@ class FieldsParser {
   Status numbers(std::string& bytes) {
     std::vector<T> list;
     SDX_TRY(get(list, Rule::plain));
-    bytes.assign(reinterpret_cast<const char*>(list.data()), list.size() * sizeof(T));
+    for (const T number : list) append_little(number, bytes);
     return ok();
   }
   template <class T>

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
+#include "base/endian.h"
 #include "model/text_fields.h"
 
 namespace sdx::model {
@@ -35,19 +35,10 @@ Store store_of(DType type) {
   }
 }
 
-// Bytes of one number of raw_data: a complex element is two, and what is narrower than a byte is
-// seen byte by byte.
-size_t raw_width(DType type) {
-  const size_t whole = std::max<size_t>(bits(type) / 8, 1);
-  return is_complex(type) ? whole / 2 : whole;
-}
-
 template <class T, class Visit>
 void each_raw(std::span<const std::byte> bytes, Visit&& visit) {
   for (size_t at = 0; at + sizeof(T) <= bytes.size(); at += sizeof(T)) {
-    T value;
-    std::memcpy(&value, bytes.data() + at, sizeof value);
-    visit(value);
+    visit(load_little<T>(bytes.data() + at));
   }
 }
 
@@ -83,7 +74,7 @@ bool print_raw(DType type, std::span<const std::byte> bytes, std::string& out) {
   if (store == Store::doubles) return print_reals<double>(bytes, out);
   if (store == Store::none || store == Store::strings) return false;
   const bool negative = is_signed(type) && is_integer(type) && !is_packed(type);
-  switch (raw_width(type)) {
+  switch (number_bytes(type)) {
     case 1:
       return negative ? print_raw_wholes<int8_t>(bytes, out)
                       : print_raw_wholes<uint8_t>(bytes, out);
@@ -242,12 +233,12 @@ Status parse_elements(Lexer& in, TensorData& tensor) {
           return in.unexpected("\"}\": the element type is not known");
         case Store::floats: {
           SDX_ASSIGN(const float value, in.real<float>());
-          bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+          append_little(value, bytes);
           break;
         }
         case Store::doubles: {
           SDX_ASSIGN(const double value, in.real<double>());
-          bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+          append_little(value, bytes);
           break;
         }
         case Store::int32s: {
@@ -297,14 +288,14 @@ Status make_raw(TensorData& tensor) {
     set(tensor, &TensorData::raw_data, std::exchange(payload, {}));
     return ok();
   }
-  const size_t width = raw_width(type);
+  const size_t width = number_bytes(type);
   std::string bytes;
   bool fits = true;
   unpack(payload, [&](uint64_t value) {
     const size_t unused = 64 - 8 * width;
     fits = fits && (value << unused >> unused == value ||
                     static_cast<int64_t>(value << unused) >> unused == static_cast<int64_t>(value));
-    bytes.append(reinterpret_cast<const char*>(&value), width);
+    append_little(value, bytes, width);
   });
   if (!fits) return fail("SDX-M0101", "an element is wider than its type {}", onnx_name(type));
   payload = {};

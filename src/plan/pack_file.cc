@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/aligned.h"
+#include "base/endian.h"
 #include "base/sha256.h"
 #include "base/tensor.h"
 #include "bytes/ours.h"
@@ -14,11 +15,11 @@
 namespace sdx::plan {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "the file's numbers are in this order");
-
 constexpr size_t kDigits = 64;
 using Digits = std::array<char, kDigits>;
-constexpr std::array<char, 8> kMagic = {'S', 'D', 'X', 'P', 'A', 'C', 'K', '1'};
+// The last letter tells the order of bytes: numbers and weights lie as this machine reads them.
+constexpr std::array<char, 8> kMagic = {'S', 'D', 'X', 'P',
+                                        'A', 'C', 'K', kMemoryIsLittle ? '1' : 'B'};
 
 struct Header {
   std::array<char, 8> magic;

@@ -4,7 +4,8 @@
 //   index    per entry: the two names, place, size, checksum
 //   weights  each at a multiple of 64 bytes
 //
-// Numbers are little-endian. Nothing of a file is believed before its sums agree.
+// Numbers are in the machine's order of bytes, which the first letters tell. Nothing of a file is
+// believed before its sums agree.
 #pragma once
 
 #include <map>

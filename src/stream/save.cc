@@ -1,4 +1,5 @@
 // A stream's state as bytes: the model's fingerprint, where the stream is, and what it keeps.
+#include "base/endian.h"
 #include "stream/stream.h"
 
 namespace sdx::stream {
@@ -8,7 +9,7 @@ constexpr std::string_view kMagic = "SDXSTRM2";
 
 class Writer {
  public:
-  void number(int64_t value) { bytes.append(reinterpret_cast<const char*>(&value), sizeof value); }
+  void number(int64_t value) { append_little(value, bytes); }
   void text(std::string_view words) {
     number(int64_t(words.size()));
     bytes.append(words);
@@ -24,7 +25,10 @@ class Writer {
     if (tensor.type() == DType::string) {
       for (const std::string& words : tensor.values<std::string>()) text(words);
     } else {
-      bytes.append(static_cast<const char*>(tensor.raw()), tensor.bytes());
+      std::shared_ptr<void> held;
+      const std::byte* elements =
+          elements_for_file(tensor.type(), tensor.raw(), tensor.bytes(), held);
+      bytes.append(reinterpret_cast<const char*>(elements), tensor.bytes());
     }
   }
   std::string bytes;
@@ -44,9 +48,7 @@ class Reader {
   }
   Result<int64_t> number() {
     SDX_ASSIGN(const std::string_view bytes, take(sizeof(int64_t)));
-    int64_t value = 0;
-    std::memcpy(&value, bytes.data(), sizeof value);
-    return value;
+    return load_little<int64_t>(bytes.data());
   }
   Result<size_t> size() {
     SDX_ASSIGN(const int64_t value, number());
@@ -86,6 +88,7 @@ class Reader {
     SDX_ASSIGN(const std::string_view bytes, take(bytes_for(DType(type), count)));
     Tensor tensor = Tensor::make(DType(type), dims);
     if (!bytes.empty()) std::memcpy(tensor.raw(), bytes.data(), bytes.size());
+    if constexpr (!kMemoryIsLittle) turn_elements(tensor.type(), tensor.raw(), tensor.bytes());
     return tensor;
   }
   bool done() const { return left_.empty(); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/endian.h"
 #include "base/sha256.h"
 #include "fact/assume.h"
 #include "plan/specialize.h"
@@ -38,7 +39,9 @@ const std::string& Streamable::fingerprint() const {
     for (const Fact& fact : node.outputs) text(" " + fact.text());
     if (node.kind != typed::Node::Kind::constant || !node.outputs[0].value) continue;
     const Tensor& value = *node.outputs[0].value;
-    if (value.type() != DType::string) hash.add(value.raw(), value.bytes());
+    std::shared_ptr<void> held;
+    if (value.type() != DType::string)
+      hash.add(elements_for_file(value.type(), value.raw(), value.bytes(), held), value.bytes());
   }
   return fingerprint_ = hash.hex();
 }

@@ -1,3 +1,5 @@
+#include <bit>
+
 #include "kernel/gemm_q4/block.h"
 #include "kernel/simd/f32x16.h"
 #include "kernel/simd/unroll.h"
@@ -84,6 +86,12 @@ struct Differences {
 #endif
 };
 
+// Where a load begins that brings row `first` to the lowest bits: later, or earlier where the bytes
+// of a word lie the other way round. What it also reads of a neighbour stays in the highest bits.
+constexpr int next_rows(int first) {
+  return std::endian::native == std::endian::little ? first / 2 : -first / 2;
+}
+
 // Walks down `Panels` panels of a group; take(row, weights) gets the elements of each row as
 // floats.
 template <int Panels, bool Zeros, class Take>
@@ -110,7 +118,7 @@ SDX_INLINE void each_row(const Q4Block& b, size_t panel, Take&& take) {
           constexpr int kFirst = load.value * kRowsPerLoad;
           I32x16 words[Panels];
           unroll<Panels>([&](auto p) __attribute__((always_inline)) {
-            words[p.value] = load_words(at + p.value * kVector + kFirst / 2);
+            words[p.value] = load_words(at + p.value * kVector + next_rows(kFirst));
           });
           unroll<kRowsPerLoad>([&](auto r) __attribute__((always_inline)) {
             if (!whole.value && kFirst + r.value >= rows) return;

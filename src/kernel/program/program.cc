@@ -118,7 +118,7 @@ std::vector<std::string> Program::text() const {
 }
 
 void Program::run(const float* const* in, const uint8_t* stride, float* out, size_t n,
-                  float* scratch, Isa isa) const {
+                  float* scratch, [[maybe_unused]] Isa isa) const {
   const auto unary = SDX_PICK(array_unary, isa);
   const auto binary = SDX_PICK(array_binary, isa);
   for (size_t at = 0; at < n; at += kChunk) {
