@@ -3,7 +3,8 @@ BUILD ?= build
 JOBS  ?= $(shell nproc)
 
 .PHONY: all configure configure-test demo test checks bench serve install wheel deb check-deb site ops format check-format fuzz \
-        out-of-memory proofs soak scale scaling arm64 test-arm64 tidy clean
+        out-of-memory proofs soak scale scaling arm64 test-arm64 static static-arm64 test-static \
+        s390x riscv64 test-s390x test-riscv64 tidy clean
 
 all: configure-test
 	cmake --build $(BUILD) -j $(JOBS)
@@ -122,6 +123,33 @@ test-arm64: arm64
 	cmake --build $(BUILD) -j $(JOBS) --target sardonyx_cli
 	tests/arm64/run.sh $(BUILD) build-arm64
 	tests/arm64/loops.py build-arm64
+
+# One file that needs no library of the machine it runs on, in build-static, and the same for arm64 (docs/machines.md).
+static: configure
+	cmake --preset static >/dev/null
+	cmake --build build-static -j $(JOBS) --target sardonyx_cli
+	@stat -c '%n: %s bytes' build-static/sardonyx
+
+static-arm64: configure
+	@scripts/install_deps.sh arm64
+	cmake --preset static-arm64 >/dev/null
+	cmake --build build-static-arm64 -j $(JOBS) --target sardonyx_cli
+	@stat -c '%n: %s bytes' build-static-arm64/sardonyx
+
+# They run in a root that holds nothing else.
+test-static: static static-arm64
+	tests/static.sh build-static/sardonyx
+	tests/static.sh build-static-arm64/sardonyx qemu-aarch64-static
+
+# The program for machines of another kind, by Debian's cross compilers, and the official suites in qemu with this machine's digests.
+s390x riscv64: configure
+	@scripts/install_deps.sh $@
+	cmake --preset $@ >/dev/null
+	cmake --build build-$@ -j $(JOBS) --target sardonyx_cli
+
+test-s390x test-riscv64: test-%: %
+	cmake --build $(BUILD) -j $(JOBS) --target sardonyx_cli
+	tests/emulated.sh $(BUILD) build-$*/sardonyx qemu-$*-static
 
 tidy:
 	@$(MAKE) --no-print-directory checks PARTS=tidy

@@ -1,10 +1,10 @@
 #include "npz.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <concepts>
 
+#include "base/endian.h"
+#include "deflated.h"
 #include "npy.h"
 
 namespace sdx::cli {
@@ -16,8 +16,6 @@ constexpr size_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22, kEnd64Size =
                  kLocatorSize = 20;
 constexpr uint32_t kOpen32 = 0xffffffff;  // "the number stands in the 64-bit field"
 constexpr uint16_t kStored = 0, kDeflated = 8, kEncrypted = 1;
-
-Error broken(std::string_view why) { return fail("SDX-C0026", "not an .npz file: {}", why); }
 
 // Little-endian numbers at checked places.
 class Reader {
@@ -43,36 +41,6 @@ class Reader {
  private:
   std::span<const std::byte> bytes_;
 };
-
-uint32_t crc_of(std::span<const std::byte> bytes, uint32_t crc = 0) {
-  return static_cast<uint32_t>(
-      crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
-}
-
-// All of what was packed, or as much of its beginning as there is room for.
-Status inflate_into(std::span<const std::byte> packed, std::span<std::byte> into, bool all = true) {
-  z_stream stream{};
-  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return broken("no memory to inflate it");
-  size_t taken = 0, given = 0;
-  int state = Z_OK;
-  // zlib counts in 32 bits.
-  constexpr size_t kMost = size_t{1} << 30;
-  while (state == Z_OK && (all || given < into.size())) {
-    const size_t in = std::min(packed.size() - taken, kMost),
-                 out = std::min(into.size() - given, kMost);
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data() + taken));
-    stream.next_out = reinterpret_cast<Bytef*>(into.data() + given);
-    stream.avail_in = static_cast<uInt>(in);
-    stream.avail_out = static_cast<uInt>(out);
-    state = inflate(&stream, Z_NO_FLUSH);
-    taken += in - stream.avail_in;
-    given += out - stream.avail_out;
-  }
-  inflateEnd(&stream);
-  const bool good = state == Z_STREAM_END || (!all && state == Z_OK);
-  if (!good || given != into.size()) return broken("an array cannot be inflated");
-  return ok();
-}
 
 }  // namespace
 
@@ -209,7 +177,9 @@ Status write_npz(const std::vector<std::pair<std::string, Tensor>>& arrays,
   uint64_t at = 0;
   for (const auto& [name, tensor] : arrays) {
     SDX_ASSIGN(const std::string header, npy_header(tensor));
-    const std::span elements(static_cast<const std::byte*>(tensor.raw()), tensor.bytes());
+    std::shared_ptr<void> held;
+    const std::span elements(elements_for_file(tensor.type(), tensor.raw(), tensor.bytes(), held),
+                             tensor.bytes());
     const std::string entry = name + ".npy";
     const uint64_t size = header.size() + elements.size();
     if (at + kLocalSize + entry.size() + size > kOpen32 || entry.size() > 0xffff ||

@@ -2,7 +2,7 @@
 # Installs the Debian packages that are missing; silent when there are none.
 #   scripts/install_deps.sh            what building the library and the program takes
 #   scripts/install_deps.sh PART...    and also what these parts take: test, package, site, fuzz, checks, proofs,
-#                                      serve, scale, arm64
+#                                      serve, scale, arm64, s390x, riscv64
 set -euo pipefail
 packages=(
   g++ cmake ninja-build ccache make pkg-config git
@@ -34,9 +34,11 @@ for part in "$@"; do
                      libopenjp2-7-dev libgtest-dev libgmp-dev libmpfr-dev; do
         packages+=("$package:arm64")
       done ;;
+    s390x) packages+=(g++-s390x-linux-gnu qemu-user-static) ;;
+    riscv64) packages+=(g++-riscv64-linux-gnu qemu-user-static) ;;
     checks) packages+=(clang clang-tidy libclang-rt-dev) ;;
     *)
-      echo "install_deps.sh: no part \"$part\": test, package, site, fuzz, checks, proofs, serve, scale or arm64" >&2
+      echo "install_deps.sh: no part \"$part\": test, package, site, fuzz, checks, proofs, serve, scale, arm64, s390x or riscv64" >&2
       exit 2 ;;
   esac
 done
