@@ -1,0 +1,214 @@
+#!/usr/bin/python3
+"""The server's figures and the bars they are held to, one line each: figures.py [NAME...]. Exit code 1 if one misses its bar.
+
+  latency     what the server adds to a run, at one client: REST, gRPC, 602 KB
+  throughput  requests per second of one core on a trivial model
+  peer        the same beside onnxruntime-node behind node's http and @grpc/grpc-js
+  resnet50    the server beside `sardonyx bench`
+  batching    16 clients of GPT-2's decoding step, with and without batching
+  metrics     what metrics cost while a scraper reads them
+
+wrk and h2load must be there; node, onnxruntime-node and grpc-js for the peer (--ort, --grpc); NAME.onnx and NAME.bin for models."""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import load
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("names", nargs="*")
+parser.add_argument("--program", default=str(load.ROOT / "build/sardonyx"))
+parser.add_argument("--cores", default="0,1", help="the server's and the clients'")
+parser.add_argument("--seconds", type=int, default=3, help="of each measurement")
+parser.add_argument("--rounds", type=int, default=3, help="of each; the best counts, for the machine may be shared")
+parser.add_argument("--ort", default=str(load.ROOT / "build/peer"))
+parser.add_argument("--grpc", default=str(load.ROOT / "build/grpc-js"))
+parser.add_argument("--models", default=str(load.ROOT / "build/models"))
+arguments = parser.parse_args()
+SERVER, CLIENT = arguments.cores.split(",")
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="sardonyx-figures-models-"))
+VALUES = (1, 2, 3, 4)
+SMALL = load.json_body(list(VALUES), [1, 4])
+SMALL_TENSOR = [("x", "FP32", (1, 4), struct.pack("<4f", *VALUES))]
+missed = []
+
+
+def say(name, value, unit, bar=None, at_least=False):
+    good = bar is None or (value >= bar if at_least else value <= bar)
+    verdict = "" if bar is None else f"   {'at least' if at_least else 'at most'} {bar:g}: {'yes' if good else 'NO'}"
+    print(f"{name:<58} {value:>12,.1f} {unit:<6}{verdict}", flush=True)
+    if not good:
+        missed.append(name)
+
+
+def folder(**models):
+    made = pathlib.Path(tempfile.mkdtemp(dir=FOLDER))
+    for name, text in models.items():
+        (made / f"{name}.onnxtxt").write_text(text)
+    return made
+
+
+def best(measure, key):
+    results = [measure() for _ in range(arguments.rounds)]
+    return min(results, key=key)
+
+
+def ask(server, model, body, connections, path=None):
+    before = server.stats(model)
+    result = load.wrk(server.port, path or f"/v2/models/{model}/infer", *body, connections, arguments.seconds, CLIENT)
+    after = server.stats(model)
+    assert after[0] - before[0] >= result["requests"], "answers that are no inferences"
+    result["run_us"] = (after[2] - before[2]) / (after[0] - before[0]) / 1000
+    result["rows_per_run"] = (after[0] - before[0]) / max(after[1] - before[1], 1)
+    return result
+
+
+def ask_grpc(server, model, tensors, clients, streams, count):
+    before = server.stats(model)
+    result = load.h2load(server.port, load.GRPC_PATH, load.grpc_body(model, tensors), load.GRPC_HEADERS, clients, streams, count, CLIENT)
+    after = server.stats(model)
+    assert after[0] - before[0] == count, "answers that are no inferences"
+    result["run_us"] = (after[2] - before[2]) / count / 1000
+    return result
+
+
+def latency():
+    with load.Server(arguments.program, folder(double=load.TRIVIAL, pixels=load.PIXELS), SERVER) as server:
+        added = lambda result: result["p50_us"] - result["run_us"]
+        result = best(lambda: ask(server, "double", SMALL, 1), added)
+        say("REST, 4 floats in JSON, one client: added p50", added(result), "us", 60)
+        result = best(lambda: ask(server, "double", load.binary_body(SMALL_TENSOR), 1), added)
+        say("REST, 4 floats in binary, one client: added p50", added(result), "us", 60)
+        result = best(lambda: ask_grpc(server, "double", SMALL_TENSOR, 1, 1, 4000 * arguments.seconds), added)
+        say("gRPC, 4 floats, one client: added p50", added(result), "us", 80)
+        picture = [("x", "FP32", (1, 3, 224, 224), bytes(602112))]
+        result = best(lambda: ask(server, "pixels", load.binary_body(picture), 1), added)
+        say("REST, 602 KB in binary, one client: added p50", added(result), "us", 250)
+        result = best(lambda: ask_grpc(server, "pixels", picture, 1, 1, 500 * arguments.seconds), added)
+        say("gRPC, 602 KB, one client: added p50", added(result), "us")
+
+
+def throughput():
+    with load.Server(arguments.program, folder(double=load.TRIVIAL), SERVER) as server:
+        fastest = lambda result: -result["rate"]
+        say("REST, JSON, trivial model: requests per second and core", best(lambda: ask(server, "double", SMALL, 32), fastest)["rate"], "/s", 40_000, True)
+        say("REST, binary, trivial model", best(lambda: ask(server, "double", load.binary_body(SMALL_TENSOR), 32), fastest)["rate"], "/s")
+        result = best(lambda: ask_grpc(server, "double", SMALL_TENSOR, 8, 16, 25_000 * arguments.seconds), fastest)
+        say("gRPC, trivial model: requests per second and core", result["rate"], "/s", 25_000, True)
+
+
+def peer():
+    for name, text, inputs in (("trivial", load.TRIVIAL, 4), ("dense 64-32-10", load.dense(64, 32, 10), 64)):
+        models = folder(m=text)
+        subprocess.run([arguments.program, "convert", models / "m.onnxtxt", FOLDER / "m.onnx"], check=True, stdout=subprocess.DEVNULL)
+        values = [i / 7 for i in range(inputs)]
+        body, tensors = load.json_body(values, [1, inputs]), [("x", "FP32", (1, inputs), struct.pack(f"<{inputs}f", *values))]
+        process = subprocess.Popen(load.pinned(SERVER, ["node", load.ROOT / "bench/serve/peer.cjs", arguments.ort, arguments.grpc, FOLDER / "m.onnx"]),
+                                   stdout=subprocess.PIPE, text=True)
+        try:
+            ports = json.loads(process.stdout.readline())
+            with load.Server(arguments.program, models, SERVER) as server:
+                rates = {"REST": [], "gRPC": []}
+                for _ in range(arguments.rounds):  # in turns, so that both see the same machine
+                    ours = ask(server, "m", body, 32)["rate"]
+                    theirs = load.wrk(ports["http"], "/v2/models/m/infer", *body, 32, arguments.seconds, CLIENT)["rate"]
+                    rates["REST"].append((ours, theirs))
+                    ours = ask_grpc(server, "m", tensors, 8, 16, 20_000 * arguments.seconds)["rate"]
+                    theirs = load.h2load(ports["grpc"], load.GRPC_PATH, load.grpc_body("m", tensors), load.GRPC_HEADERS, 8, 16, 2000 * arguments.seconds, CLIENT)["rate"]
+                    rates["gRPC"].append((ours, theirs))
+        finally:
+            process.kill()
+        for protocol, pairs in rates.items():
+            ours, theirs = (max(side) for side in zip(*pairs))
+            print(f"{protocol}, {name}: {ours:,.0f}/s, the peer {theirs:,.0f}/s")
+            say(f"{protocol}, {name}: times the peer's throughput", statistics.median(a / b for a, b in pairs), "times", 10, True)
+
+
+def with_weights(name, to):
+    for suffix in (".onnx", ".bin"):
+        shutil.copy(pathlib.Path(arguments.models) / (name + suffix), to)
+
+
+def resnet50():
+    models = FOLDER / "resnet50"
+    (models / "resnet50").mkdir(parents=True)
+    with_weights("resnet50", models / "resnet50")
+    body = load.binary_body([("x", "FP32", (1, 3, 224, 224), bytes(602112))])
+    with load.Server(arguments.program, models, SERVER) as server:
+        pairs = []
+        for _ in range(2 * arguments.rounds):  # in turns; of each side the fastest run, which a busy machine spoils least
+            text = subprocess.run(load.pinned(SERVER, [arguments.program, "bench", models / "resnet50/resnet50.onnx", "--random", 1, "--runs", 10 * arguments.seconds,
+                                                       "--threads", 1, "--json"]), capture_output=True, text=True, check=True).stdout
+            served = ask(server, "resnet50", body, 1)
+            pairs.append((json.loads(text)["min_ms"] * 1000, served["min_us"], served["p50_us"] - served["run_us"]))
+    print("resnet50, us: bench, served to one client, around its run:", [tuple(round(x) for x in pair) for pair in pairs])
+    say("resnet50 served: time over `sardonyx bench`", (min(p[1] for p in pairs) / min(p[0] for p in pairs) - 1) * 100, "%", 3)
+
+
+def batching():
+    import gpt2
+    models = FOLDER / "gpt2"
+    (models / "gpt2").mkdir(parents=True)
+    gpt2.open_rows(os.path.join(arguments.models, "gpt2_decode.onnx"), models / "gpt2/model.onnx")
+    shutil.copy(os.path.join(arguments.models, "gpt2_decode.bin"), models / "gpt2")
+    past = 4
+    tensors = [("input_ids", "INT64", (1, 1), struct.pack("<q", 464)), ("position_ids", "INT64", (1, 1), struct.pack("<q", past)),
+               ("mask", "INT64", (1, past + 1), struct.pack(f"<{past + 1}q", *[1] * (past + 1)))]
+    tensors += [(f"past_{i}", "FP32", (1, 12, past, 64), bytes(12 * past * 64 * 4)) for i in range(24)]
+    body = load.binary_body(tensors, ["linear"])
+    results = {}
+    for batched in (True, False):
+        with load.Server(arguments.program, models, SERVER, config={"defaults": {"batching": batched}}) as server:
+            assert json.loads(server.get("/v2/models/gpt2/config"))["batched"] == batched
+            ask(server, "gpt2", body, 16)  # plans of the sizes that come
+            results[batched] = (best(lambda: ask(server, "gpt2", body, 1), lambda r: r["p50_us"])["p50_us"],
+                                best(lambda: ask(server, "gpt2", body, 16), lambda r: -r["rate"]))
+    alone, (one_by_one, together) = results[False][0], (results[False][1], results[True][1])
+    print(f"GPT-2's step, 16 clients: {together['rate']:.1f}/s of {together['rows_per_run']:.1f} rows a run; one by one {one_by_one['rate']:.1f}/s")
+    say("GPT-2's step, 16 clients: times the throughput of one by one", together["rate"] / one_by_one["rate"], "times", 3, True)
+    say("GPT-2's step, one client: p50 with batching over without", (results[True][0] / alone - 1) * 100, "%", 3)
+
+
+def metrics():
+    """CPU time per request with and without a scraper that reads /metrics every second."""
+    with load.Server(arguments.program, folder(double=load.TRIVIAL), SERVER) as server:
+        def per_request():
+            begin, count = server.cpu_s(), ask(server, "double", SMALL, 32)["requests"]
+            return (server.cpu_s() - begin) / count * 1e6
+
+        def scraped():
+            stop = threading.Event()
+
+            def scrape():
+                while not stop.wait(1):  # fifteen times as often as Prometheus does
+                    server.get("/metrics")
+            thread = threading.Thread(target=scrape)
+            thread.start()
+            cost = per_request()
+            stop.set()
+            thread.join()
+            return cost
+        pairs = [(per_request(), scraped()) for _ in range(max(3, arguments.rounds))]
+        plain, read = (min(side) for side in zip(*pairs))
+        say("CPU time of a request", plain, "us")
+        say("metrics read every second: CPU time of a request", (read / plain - 1) * 100, "%", 1)
+
+
+ALL = {"latency": latency, "throughput": throughput, "peer": peer, "resnet50": resnet50, "batching": batching, "metrics": metrics}
+try:
+    for name in arguments.names or ALL:
+        ALL[name]()
+finally:
+    shutil.rmtree(FOLDER, ignore_errors=True)
+if missed:
+    print("missed:", "; ".join(missed))
+sys.exit(1 if missed else 0)
