@@ -98,6 +98,16 @@ Result<std::shared_ptr<const plan::Compiled>> compiled(const char* text) {
   return compile(std::make_shared<const model::Model>(std::move(model)), options);
 }
 
+constexpr const char* kApart = R"(<ir_version: 8, opset_import: ["" : 17]>
+apart (float[N, 6] x, float[M, 6] z) => (float[N, 6] a, float[M, 6] b) {
+  xt = Transpose (x)
+  xs = Softmax (xt)
+  a = Transpose (xs)
+  zt = Transpose (z)
+  zs = Softmax (zt)
+  b = Transpose (zs)
+})";
+
 // Runs one session and, for each inputs, a compilation of its own.
 void same_bits(const char* text, const std::vector<std::vector<Value>>& runs, size_t made_at_most) {
   const auto shared = compiled(text);
@@ -150,6 +160,15 @@ TEST(Growing, subgraphs_that_run_by_an_input_are_planned_once) {
   same_bits(kMerged, runs, 1);
 }
 
+// What grew made a layout in which what shrank has little room; then it has its first size again.
+TEST(Growing, a_size_that_shrank_and_is_as_it_was_has_its_room) {
+  std::vector<std::vector<Value>> runs;
+  const std::pair<int64_t, int64_t> sizes[] = {
+      {1, 3000}, {5000, 1}, {2, 3000}, {1, 3001}, {9000, 2}};
+  for (const auto& [n, m] : sizes) runs.push_back({noise({n, 6}, 5), noise({m, 6}, 6)});
+  same_bits(kApart, runs, 1);
+}
+
 TEST(Growing, a_layout_with_room_keeps_to_the_limit_of_memory) {
   auto parsed = model::parse_text(kDecoder);
   ASSERT_TRUE(parsed);
@@ -168,6 +187,22 @@ TEST(Growing, a_layout_with_room_keeps_to_the_limit_of_memory) {
       return;
     }
     EXPECT_LE(session.arena_bytes(), options.most_arena_bytes);
+  }
+}
+
+TEST(Growing, a_run_that_was_refused_leaves_no_mark_on_smaller_ones) {
+  auto parsed = model::parse_text(kDecoder);
+  ASSERT_TRUE(parsed);
+  CompileOptions options;
+  options.most_arena_bytes = 16 << 10;
+  options.threads = 1;
+  const auto limited = compile(std::make_shared<const model::Model>(*std::move(parsed)), options);
+  ASSERT_TRUE(limited);
+  run::Session session(*limited);
+  for (const int64_t length : {200, 3, 200, 1}) {  // the first of all is the one to grow from
+    const auto y =
+        session.run(std::vector<Value>{noise({1, 1, 8}, 1), noise({1, 2, length, 4}, 2)});
+    EXPECT_EQ(static_cast<bool>(y), length < 100) << length << (y ? "" : y.error().text());
   }
 }
 

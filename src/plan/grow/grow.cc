@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plan/warranted.h"
+
 namespace sdx::plan {
 namespace {
 
@@ -178,6 +180,24 @@ Base::Base(Trace made, Plan plan, Layout laid_out)
   }
 }
 
+namespace {
+
+// They have memory of their own beside the arena.
+size_t bytes_of_outputs(const Graph& graph) {
+  size_t bytes = 0;
+  for (const auto& output : graph.outputs()) {
+    const Fact& fact = graph.fact(output.outlet);
+    if (!fact.is_concrete() || fact.type == DType::undefined) continue;
+    const auto count = element_count(fact.dims());
+    if (!count) continue;
+    const size_t more = bytes_for(fact.type, *count);
+    bytes += std::min(more, SIZE_MAX - bytes);
+  }
+  return bytes;
+}
+
+}  // namespace
+
 Result<std::optional<Plan>> grown(Base& base, const std::vector<Fact>& inputs,
                                   const Bindings& bindings, Pool& pool, size_t most_bytes) {
   Folded folded(base);
@@ -195,10 +215,23 @@ Result<std::optional<Plan>> grown(Base& base, const std::vector<Fact>& inputs,
   plan.steps = base.unplaced.steps;
   plan.options = base.unplaced.options;
   if (!choose_again(plan, changed, pool)) return std::optional<Plan>();
-  if (!fits(base.layout, plan, changed)) {
+  // Room that a larger run was given, or was refused, is not this one's.
+  const size_t outputs = bytes_of_outputs(plan.graph);
+  const auto too_large = [&](const Layout& layout) {
+    const auto exceeds = [&](size_t limit) {
+      return layout.arena_bytes > limit || outputs > limit - layout.arena_bytes;
+    };
+    return exceeds(std::min(most_bytes, kFewBytes)) &&
+           exceeds(memory_limit(plan.graph, most_bytes));
+  };
+  // A node that is as in the base may still be larger than where the layout was made.
+  std::vector<bool> asked = changed;
+  for (size_t id = 0; id < base.moved.size(); ++id) asked[id] = asked[id] || base.moved[id];
+  if (!fits(base.layout, plan, asked) || too_large(base.layout)) {
     Layout layout = lay_out(plan, changed);
-    if (layout.arena_bytes > most_bytes) layout = lay_out(plan);
+    if (too_large(layout)) layout = lay_out(plan);
     base.layout = std::move(layout);
+    base.moved = std::move(changed);
   }
   place_wires(plan, base.layout);
   return std::optional<Plan>(std::move(plan));

@@ -21,6 +21,7 @@ struct Base {
   Trace trace;
   Plan unplaced;                  // steps without places, views among them
   Layout layout;                  // of the plan that was laid out last
+  std::vector<bool> moved;        // by node: in that plan it is another than in this one
   std::vector<bool> needed;       // by entry of the trace: a constant or a branch follows
   std::vector<uint32_t> made_by;  // by node of the plan: the node of the trace
 };
