@@ -310,6 +310,8 @@ class Session {
   std::vector<std::string> notes() const;
   // Bytes of working memory, known once a run's shapes are.
   size_t arena_bytes() const;
+  // Those that a run with such inputs takes: it is planned for their shapes, and nothing is made.
+  Expected<size_t> try_arena_bytes(std::span<const NamedValue> inputs);
   int threads() const;
 
  private:

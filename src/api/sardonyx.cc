@@ -147,6 +147,7 @@ struct Session::State {
   sdx::Result<std::vector<bool>> wanted(const Form& form,
                                         const std::vector<std::string>& outputs) const;
   sdx::Result<Outputs> run(std::span<const NamedValue> given, const RunOptions& options);
+  sdx::Result<size_t> arena_bytes(std::span<const NamedValue> given);
   sdx::Status run_into(std::span<const Tensor> in, std::span<Tensor> out);
 
   Form main;
@@ -255,6 +256,13 @@ sdx::Result<Outputs> Session::State::run(std::span<const NamedValue> given,
   return Bridge::outputs(std::make_shared<const std::vector<std::string>>(options.outputs), chosen);
 }
 
+sdx::Result<size_t> Session::State::arena_bytes(std::span<const NamedValue> given) {
+  SDX_ASSIGN(Form * form, form_for(given));
+  SDX_ASSIGN(const std::vector<sdx::Value> values, arguments(*form, given));
+  SDX_ASSIGN(const auto plan, form->compiled->plan_for(values));
+  return plan->arena_bytes;
+}
+
 sdx::Status Session::State::run_into(std::span<const Tensor> in, std::span<Tensor> out) {
   SDX_TRY(apart(in, out));
   bound_inputs.resize(in.size());
@@ -309,6 +317,18 @@ Expected<Outputs> Session::try_run(std::span<const NamedValue> inputs, const Run
     auto results = state.run(inputs, options);
     if (!results) return Bridge::error(results.error());
     return *std::move(results);
+  });
+}
+
+Expected<size_t> Session::try_arena_bytes(std::span<const NamedValue> inputs) {
+  const DefaultFloating floating;
+  return guarded("planning a run", [&]() -> Expected<size_t> {
+    State& state = State::of(state_);
+    const State::Turn turn(state);
+    if (auto refused = turn.refused()) return *std::move(refused);
+    const auto bytes = state.arena_bytes(inputs);
+    if (!bytes) return Bridge::error(bytes.error());
+    return *bytes;
   });
 }
 
