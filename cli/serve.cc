@@ -16,7 +16,7 @@ using sardonyx::serve::ServerSettings;
 struct Flags {
   std::string models, config, host, pack_cache, certificate, key, authority, record, otlp;
   int port = -1, threads = -1, reactors = -1, workers = -1;
-  bool model_control = false;
+  bool model_control = false, shared_memory = false;
 };
 
 void set(std::string& to, const std::string& given) {
@@ -46,6 +46,7 @@ int run(const Flags& flags) {
   if (flags.reactors >= 0) settings.reactors = static_cast<size_t>(flags.reactors);
   if (flags.workers >= 0) settings.workers = static_cast<size_t>(flags.workers);
   if (flags.model_control) settings.model_control = true;
+  if (flags.shared_memory) settings.shared_memory = true;
   if (wants_sandbox() && !settings.otlp.empty()) {
     return report(
         fail("SDX-C0083", "--sandbox: a server in it cannot send spans; leave out --otlp"));
@@ -57,6 +58,7 @@ int run(const Flags& flags) {
     if (settings.pack_cache == "beside") sandbox.writable.push_back(settings.models);
     if (settings.pack_cache != "beside" && settings.pack_cache != "off")
       sandbox.writable.push_back(settings.pack_cache);
+    if (settings.shared_memory) sandbox.writable.push_back("/dev/shm");
     sandbox.serves = true;
     const Status status = enter_sandbox(sandbox);
     return status ? "" : status.error().text();
@@ -79,6 +81,8 @@ Command serve_command(CommandLine program) {
       .not_negative();
   app.option("--threads", flags->threads, "threads of one run; 0: all").not_negative();
   app.flag("--model-control", flags->model_control, "models may be loaded and unloaded by calls");
+  app.flag("--shared-memory", flags->shared_memory,
+           "clients of this machine may leave tensors in its shared memory");
   app.option("--pack-cache", flags->pack_cache,
              "where packed weights are kept (beside the models); off: nowhere")
       .called("DIR|beside|off");

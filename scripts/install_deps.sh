@@ -24,7 +24,7 @@ for part in "$@"; do
     proofs) packages+=("${proofs[@]}") ;;
     serve)  # the server, and the clients of its tests
       packages+=(libnghttp2-dev libssl-dev libsimdjson-dev curl openssl nghttp2-client wrk protobuf-compiler python3-grpcio
-                 python3-protobuf nodejs npm chromium) ;;
+                 python3-protobuf libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc nodejs npm chromium) ;;
     scale)  # engines that carry rows and requests to many machines (docs/scaling.md)
       packages+=(python3-distributed python3-dask python3-pandas haproxy nats-server parallel python3-numpy python3-yaml) ;;
     arm64)  # the cross compiler, libraries of arm64 beside this machine's, and what runs and counts them

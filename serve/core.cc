@@ -47,13 +47,32 @@ ServerSettings completed(ServerSettings settings) {
   return settings;
 }
 
+// Outputs that were asked for in shared memory go there.
+std::optional<Failure> hand_over(const Regions& regions, const InferRequest& request,
+                                 InferResult& result) {
+  for (size_t i = 0; i < request.outputs.size() && i < result.outputs.size(); ++i) {
+    if (!request.outputs[i].shared) continue;
+    OutputTensor& output = result.outputs[i];
+    if (auto failure = regions.write(*request.outputs[i].shared, output)) return failure;
+    output.shared = request.outputs[i].shared;
+    output.shared->bytes = output.tensor.type() == Type::string
+                               ? string_bytes(output.tensor).size()
+                               : packed_bytes(output.tensor.type(), output.tensor.count());
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Core::Core(const ServerSettings& given)
     : settings(completed(given)),
-      repository(settings.models, settings.by_model, settings.defaults, settings.workers),
+      repository(settings.models, settings.by_model, settings.defaults, settings.workers,
+                 settings.working_memory),
+      regions(settings.shared_memory),
       scheduler(std::make_unique<Scheduler>(settings.workers)) {
   shared.limits = settings.http;
+  shared.look_for = std::chrono::microseconds(settings.look_us);
+  shared.at_work = scheduler->at_work();
 }
 
 std::optional<Failure> Core::refusal(const Request& request, Group group) const {
@@ -99,6 +118,9 @@ void Core::infer(const ExchangePtr& exchange, std::shared_ptr<ServedModel> model
   // The job outlives `done`, which it calls: a plain pointer makes no circle.
   job->done = [this, exchange, job = job.get(), here,
                answer = std::move(answer)](Outcome<InferResult> outcome) {
+    if (outcome) {
+      if (auto failure = hand_over(regions, job->request, *outcome)) outcome = *std::move(failure);
+    }
     if (outcome && !settings.record.empty()) record(settings.record, *job, *outcome);
     note_span(settings, *exchange, *job, outcome ? nullptr : &outcome.failure());
     Response response = answer(std::move(outcome), job->request);

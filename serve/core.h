@@ -9,6 +9,7 @@
 #include "serve/net/reactor.h"
 #include "serve/repo/repository.h"
 #include "serve/settings.h"
+#include "serve/shm/regions.h"
 
 namespace sardonyx::serve {
 
@@ -20,6 +21,7 @@ struct Core {
   ServerSettings settings;
   Shared shared;
   Repository repository;
+  Regions regions;
   std::unique_ptr<Scheduler> scheduler;
   Clock::time_point started = Clock::now();
   std::atomic<uint64_t> requests{0}, bad_requests{0};

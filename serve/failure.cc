@@ -64,7 +64,16 @@ int grpc_status(Kind kind) {
 
 Failure failure_of(const Error& error) {
   Failure failure{Kind::bad_request, error.code() + ": " + error.message(), 0};
-  for (const std::string& place : error.where()) failure.message += "; in " + place;
+  size_t more = 0;
+  for (const std::string& place : error.where()) {
+    // Further errors are counted: an answer is to be read.
+    if (place.starts_with("also ") || place.starts_with("and ")) {
+      ++more;
+    } else {
+      failure.message += "; in " + place;
+    }
+  }
+  if (more > 0) failure.message += "; and more errors: `sardonyx check` lists them";
   if (!error.help().empty()) failure.message += "; " + error.help();
   if (error.code() == "SDX-R0030") failure.kind = Kind::cancelled;
   if (error.code() == "SDX-R0031") failure.kind = Kind::deadline;

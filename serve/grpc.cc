@@ -1,9 +1,12 @@
 #include "serve/grpc.h"
 
+#include <charconv>
+
 #include "serve/http/zip.h"
 #include "serve/oip/framing.h"
 #include "serve/oip/proto.h"
 #include "serve/rest.h"
+#include "serve/tuning.h"
 
 namespace sardonyx::serve {
 namespace {
@@ -115,9 +118,85 @@ std::string index_message(const std::vector<Entry>& entries, bool ready_only) {
   return all.bytes;
 }
 
+// map<string, value> as field 1 of a message, the way protobuf has maps.
+void put_entry(ProtoWriter& to, std::string_view name, const ProtoWriter& value) {
+  ProtoWriter entry;
+  entry.text(1, name);
+  entry.message(2, value);
+  to.message(1, entry);
+}
+
+std::string log_message() {
+  ProtoWriter all;
+  for (const auto& [name, setting] : log_tuning()) {
+    ProtoWriter value;
+    if (const auto* truth = std::get_if<bool>(&setting)) {
+      value.tag(1, 0);
+      value.varint(*truth ? 1 : 0);
+    } else if (const auto* number = std::get_if<int64_t>(&setting)) {
+      value.tag(2, 0);
+      value.varint(static_cast<uint64_t>(*number));
+    } else if (const auto* text = std::get_if<std::string>(&setting)) {
+      value.text(3, *text, true);
+    }
+    put_entry(all, name, value);
+  }
+  return all.bytes;
+}
+
+std::string trace_message(const ServerSettings& settings) {
+  ProtoWriter all;
+  for (const auto& [name, setting] : trace_tuning(settings)) {
+    ProtoWriter value;
+    if (const auto* number = std::get_if<double>(&setting)) {
+      char text[32];
+      value.text(1, {text, std::to_chars(text, std::end(text), *number).ptr});
+    } else {
+      value.text(1, std::get<std::string>(setting), true);
+    }
+    put_entry(all, name, value);
+  }
+  return all.bytes;
+}
+
+// What a LogSettingsRequest sets.
+Outcome<Tuning> read_log_message(const ProtoFields& message) {
+  Tuning tuning;
+  for (const auto& [field, bytes] : message.texts) {
+    if (field != 1) continue;
+    const auto entry = read_fields(bytes);
+    if (!entry) return entry.failure();
+    const auto value = read_fields(entry->text(2));
+    if (!value) return value.failure();
+    Parameter setting = std::string(value->text(3));
+    for (const auto& [kind, number] : value->numbers) {
+      if (kind == 1) setting = number != 0;
+      if (kind == 2) setting = static_cast<int64_t>(number);
+    }
+    tuning.emplace_back(entry->text(1), std::move(setting));
+  }
+  return tuning;
+}
+
+std::string regions_message(const std::vector<Region>& regions) {
+  ProtoWriter all;
+  for (const Region& region : regions) {
+    ProtoWriter status;
+    status.text(1, region.name);
+    status.text(2, region.key);
+    status.number(3, region.offset);
+    status.number(4, region.bytes);
+    put_entry(all, region.name, status);
+  }
+  return all.bytes;
+}
+
 Group group_of(std::string_view method) {
   if (method == "ModelInfer" || method == "ModelStreamInfer") return Group::infer;
-  if (method == "RepositoryModelLoad" || method == "RepositoryModelUnload") return Group::manage;
+  if (method == "RepositoryModelLoad" || method == "RepositoryModelUnload" ||
+      method == "SystemSharedMemoryRegister" || method == "SystemSharedMemoryUnregister") {
+    return Group::manage;
+  }
   if (method == "ServerLive" || method == "ServerReady" || method == "ModelReady" ||
       method == "ServerMetadata") {
     return Group::open;
@@ -137,7 +216,10 @@ void Grpc::handle(const ExchangePtr& exchange) {
         grpc_failure({Kind::unimplemented, "SDX-V0343: there is no call " + std::string(method)}));
   }
   if (!health) method.remove_prefix(kService.size());
-  if (auto failure = core_.refusal(request, health ? Group::open : group_of(method))) {
+  // To look at logging is one thing, to set it another.
+  const bool sets = method == "LogSettings" && request.body.size() > 5;
+  const Group group = health ? Group::open : sets ? Group::manage : group_of(method);
+  if (auto failure = core_.refusal(request, group)) {
     return exchange->respond(grpc_failure(*failure));
   }
   if (method == "ModelStreamInfer") return stream(exchange);
@@ -165,7 +247,7 @@ void Grpc::handle(const ExchangePtr& exchange) {
 }
 
 void Grpc::infer(const ExchangePtr& exchange, std::string_view message) {
-  auto request = read_infer_proto(message);
+  auto request = read_infer_proto(message, core_.regions);
   if (!request) {
     add(core_.bad_requests);
     return exchange->respond(grpc_failure(request.failure()));
@@ -263,7 +345,7 @@ void Grpc::stream(const ExchangePtr& exchange) {
       const auto part = std::make_shared<StreamPart>(exchange, state);
       // The bytes belong to the request until it is answered.
       const auto copy = std::make_shared<const std::string>(**message);
-      auto request = read_infer_proto(*copy);
+      auto request = read_infer_proto(*copy, core_.regions);
       const std::string id = request ? request->id : "";
       auto model = request ? core_.repository.find(request->model, request->version)
                            : Outcome<std::shared_ptr<ServedModel>>(request.failure());
@@ -317,6 +399,8 @@ Outcome<std::string> Grpc::answer_of(std::string_view method, std::string_view m
     for (const std::string_view extension : kExtensions) writer.text(3, extension);
     return writer.bytes;
   }
+  if (method == "LogSettings" || method == "TraceSetting") return tuning_answer(method, *fields);
+  if (method.starts_with("SystemSharedMemory")) return region_answer(method, *fields);
   if (method == "RepositoryIndex")
     return index_message(core_.repository.index(), fields->number(2) != 0);
   const std::string name(fields->text(1)), version(fields->text(2));
@@ -327,6 +411,38 @@ Outcome<std::string> Grpc::answer_of(std::string_view method, std::string_view m
     return model_answer(method, name, version);
   }
   return Failure{Kind::unimplemented, "SDX-V0343: there is no call " + std::string(method)};
+}
+
+Outcome<std::string> Grpc::tuning_answer(std::string_view method, const ProtoFields& fields) {
+  if (method == "TraceSetting") {
+    if (!fields.text(1).empty())
+      return Failure{Kind::unimplemented, "SDX-V0155: tracing is set when the server starts"};
+    return trace_message(core_.settings);
+  }
+  const auto tuning = read_log_message(fields);
+  if (!tuning) return tuning.failure();
+  if (auto failure = set_log(*tuning)) return *std::move(failure);
+  return log_message();
+}
+
+Outcome<std::string> Grpc::region_answer(std::string_view method, const ProtoFields& fields) {
+  const std::string name(fields.text(1));
+  if (method == "SystemSharedMemoryStatus") {
+    const auto regions = core_.regions.list(name);
+    if (!regions) return regions.failure();
+    return regions_message(*regions);
+  }
+  std::optional<Failure> failure;
+  if (method == "SystemSharedMemoryRegister") {
+    failure =
+        core_.regions.add({name, std::string(fields.text(2)), fields.number(3), fields.number(4)});
+  } else if (method == "SystemSharedMemoryUnregister") {
+    failure = core_.regions.remove(name);
+  } else {
+    failure = Failure{Kind::unimplemented, "SDX-V0343: there is no call " + std::string(method)};
+  }
+  if (failure) return *std::move(failure);
+  return std::string();
 }
 
 Outcome<std::string> Grpc::model_answer(std::string_view method, const std::string& name,

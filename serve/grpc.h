@@ -3,6 +3,7 @@
 #pragma once
 
 #include "serve/core.h"
+#include "serve/oip/proto.h"
 
 namespace sardonyx::serve {
 
@@ -19,6 +20,8 @@ class Grpc {
   Outcome<std::string> answer_of(std::string_view method, std::string_view message);
   Outcome<std::string> model_answer(std::string_view method, const std::string& name,
                                     const std::string& version);
+  Outcome<std::string> tuning_answer(std::string_view method, const ProtoFields& fields);
+  Outcome<std::string> region_answer(std::string_view method, const ProtoFields& fields);
 
   Core& core_;
 };

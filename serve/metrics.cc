@@ -114,6 +114,13 @@ std::string metrics_text(const Core& core) {
                 std::to_string(entry.model->waiting.load()));
     page.line("sardonyx_model_ready", labels_of(entry), entry.model ? "1" : "0");
   }
+  if (core.repository.budget().on()) {
+    page.about("sardonyx_working_memory_bytes", "gauge", "Working memory counted for runs");
+    page.line("sardonyx_working_memory_bytes", "", std::to_string(core.repository.budget().used()));
+    page.about("sardonyx_working_memory_limit_bytes", "gauge", "Working memory that runs may hold");
+    page.line("sardonyx_working_memory_limit_bytes", "",
+              std::to_string(core.repository.budget().bytes()));
+  }
   page.about("sardonyx_connections", "gauge", "Open connections");
   page.line("sardonyx_connections", "", std::to_string(core.shared.connections.load()));
   page.about("sardonyx_connections_refused_total", "counter", "Connections over the limit");

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "serve/http/zip.h"
-#include "serve/log.h"
 #include "serve/oip/json.h"
+#include "serve/tuning.h"
 
 namespace sardonyx::serve {
 namespace {
@@ -131,9 +131,10 @@ void Rest::v2(const ExchangePtr& exchange, Call& call) {
   if (words[1] == "models") return models(exchange, call);
   if (words[1] == "repository") return repository(exchange, call);
   if (words[1] == "logging" || words[1] == "trace") return settings(exchange, call);
-  if (words[1] == "systemsharedmemory" || words[1] == "cudasharedmemory") {
-    return answer(exchange,
-                  Failure{Kind::unimplemented, "SDX-V0152: this server has no shared memory"});
+  if (words[1] == "systemsharedmemory") return shared_memory(exchange, call);
+  if (words[1] == "cudasharedmemory") {
+    return answer(exchange, Failure{Kind::unimplemented,
+                                    "SDX-V0156: this server has no GPU's shared memory"});
   }
   answer(exchange, no_such_page(exchange->request));
 }
@@ -208,7 +209,7 @@ void Rest::infer(const ExchangePtr& exchange, const Call& call) {
   if (refused(exchange, Group::infer, "POST")) return;
   auto model = core_.repository.find(call.model, call.version);
   if (!model) return answer(exchange, model.failure());
-  auto request = read_infer(*exchange, **model, core_.settings.http.body_bytes);
+  auto request = read_infer(*exchange, **model, core_.settings.http.body_bytes, core_.regions);
   if (!request) {
     add(core_.bad_requests);
     add((*model)->statistics.failed);
@@ -265,36 +266,78 @@ void Rest::repository(const ExchangePtr& exchange, const Call& call) {
                 });
 }
 
+// GET /v2/systemsharedmemory[/region/R]/status, POST .../register and .../unregister
+void Rest::shared_memory(const ExchangePtr& exchange, const Call& call) {
+  const Words& words = call.words;
+  const bool one = words.size() == 5 && words[2] == "region";
+  if (!one && words.size() != 3) return answer(exchange, no_such_page(exchange->request));
+  const std::string name = one ? words[3] : "", &what = words.back();
+  if (what == "status") {
+    if (refused(exchange, Group::look, "GET")) return;
+    const auto regions = core_.regions.list(name);
+    if (!regions) return answer(exchange, regions.failure());
+    nlohmann::json all = nlohmann::json::array();
+    for (const Region& region : *regions) {
+      all.push_back({{"name", region.name},
+                     {"key", region.key},
+                     {"offset", region.offset},
+                     {"byte_size", region.bytes}});
+    }
+    return answer(exchange, all.dump());
+  }
+  if (what != "unregister" && !(one && what == "register"))
+    return answer(exchange, no_such_page(exchange->request));
+  if (refused(exchange, Group::manage, "POST")) return;
+  std::optional<Failure> failure;
+  if (what == "unregister") {
+    failure = core_.regions.remove(name);
+  } else {
+    const auto body = nlohmann::json::parse(exchange->request.body.view(), nullptr, false);
+    const auto given = [&](const char* field) {
+      return body.is_object() && body.contains(field) ? body[field] : nlohmann::json();
+    };
+    const auto key = given("key"), bytes = given("byte_size"), offset = given("offset");
+    if (!key.is_string() || !bytes.is_number_unsigned() ||
+        !(offset.is_null() || offset.is_number_unsigned())) {
+      failure = Failure{Kind::bad_request,
+                        "SDX-V0157: a region needs \"key\", a string, and \"byte_size\", a count; "
+                        "\"offset\" is a count if it is there"};
+    } else {
+      failure =
+          core_.regions.add({name, key.get<std::string>(),
+                             offset.is_null() ? 0 : offset.get<uint64_t>(), bytes.get<uint64_t>()});
+    }
+  }
+  failure ? answer(exchange, *failure) : answer(exchange, "{}");
+}
+
+// /v2/logging and /v2/trace/setting, also of one model
 void Rest::settings(const ExchangePtr& exchange, const Call& call) {
   const bool post = exchange->request.method == "POST";
   if (refused(exchange, post ? Group::manage : Group::look, post ? "POST" : "GET")) return;
-  if (call.words[1] == "logging") {
-    static constexpr std::string_view kNames[] = {"debug", "info", "warning", "error", "off"};
-    if (post) {
-      const auto body = nlohmann::json::parse(exchange->request.body.view(), nullptr, false);
-      const auto level =
-          body.is_object() ? body.value("level", nlohmann::json()) : nlohmann::json();
-      const auto* at = level.is_string() ? std::find(std::begin(kNames), std::end(kNames),
-                                                     level.get<std::string>())
-                                         : std::end(kNames);
-      if (at == std::end(kNames)) {
-        return answer(exchange,
-                      Failure{Kind::bad_request,
-                              "SDX-V0154: \"level\" is debug, info, warning, error or off"});
-      }
-      log_level = static_cast<Level>(at - std::begin(kNames));
-    }
-    return answer(exchange, "{\"level\":\"" +
-                                std::string(kNames[static_cast<size_t>(log_level.load())]) +
-                                "\",\"format\":\"json\",\"file\":\"stderr\"}");
-  }
-  const nlohmann::json now = {{"trace_mode", "opentelemetry"},
-                              {"trace_level", core_.settings.otlp.empty() ? "OFF" : "TIMESTAMPS"},
-                              {"trace_rate", core_.settings.trace_rate},
-                              {"url", core_.settings.otlp}};
+  const bool logging = call.words[1] == "logging";
   if (post) {
-    return answer(exchange,
-                  Failure{Kind::unimplemented, "SDX-V0155: tracing is set when the server starts"});
+    const auto body = nlohmann::json::parse(exchange->request.body.view(), nullptr, false);
+    std::optional<Failure> failure;
+    if (!logging) {
+      failure = Failure{Kind::unimplemented, "SDX-V0155: tracing is set when the server starts"};
+    } else if (!body.is_object()) {
+      failure = Failure{Kind::bad_request, "SDX-V0158: the settings are not a JSON object"};
+    } else {
+      Tuning tuning;
+      for (const auto& [name, value] : body.items()) {
+        tuning.emplace_back(name, value.is_boolean()          ? Parameter(value.get<bool>())
+                                  : value.is_number_integer() ? Parameter(value.get<int64_t>())
+                                  : value.is_string()         ? Parameter(value.get<std::string>())
+                                                              : Parameter(0.0));
+      }
+      failure = set_log(tuning);
+    }
+    if (failure) return answer(exchange, *failure);
+  }
+  nlohmann::json now = nlohmann::json::object();
+  for (const auto& [name, value] : logging ? log_tuning() : trace_tuning(core_.settings)) {
+    std::visit([&](const auto& plain) { now[name] = plain; }, value);
   }
   answer(exchange, now.dump());
 }

@@ -23,6 +23,7 @@ class Rest {
   void repository(const ExchangePtr& exchange, const Call& call);
   void health(const ExchangePtr& exchange, const Call& call);
   void settings(const ExchangePtr& exchange, const Call& call);
+  void shared_memory(const ExchangePtr& exchange, const Call& call);
   // Answers and is true if the caller may not, or used another method.
   bool refused(const ExchangePtr& exchange, Group group, std::string_view method);
 
@@ -35,7 +36,8 @@ void answer(const ExchangePtr& exchange, const Failure& failure);
 Response response_of(const Failure& failure);
 
 // An inference from an HTTP body: JSON, JSON and binary tensors, or one raw tensor.
-Outcome<InferRequest> read_infer(Exchange& exchange, const ServedModel& model, size_t most_bytes);
+Outcome<InferRequest> read_infer(Exchange& exchange, const ServedModel& model, size_t most_bytes,
+                                 const Regions& regions);
 
 // Documents of the protocol as JSON, which gRPC's are made from too.
 std::string server_metadata();
@@ -48,8 +50,9 @@ std::string status_json(const Core& core);  // what the page shows
 
 inline constexpr std::string_view kServerName = "sardonyx", kServerVersion = SARDONYX_RELEASE;
 inline constexpr std::string_view kExtensions[] = {
-    "binary_tensor_data", "parameters",      "model_configuration",
-    "model_repository",   "schedule_policy", "sequence",
-    "statistics",         "trace",           "logging"};
+    "binary_tensor_data",  "parameters",      "model_configuration",
+    "model_repository",    "schedule_policy", "sequence",
+    "statistics",          "trace",           "logging",
+    "system_shared_memory"};
 
 }  // namespace sardonyx::serve

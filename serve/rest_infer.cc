@@ -66,7 +66,8 @@ nlohmann::json duration(const Histogram& histogram) {
 
 }  // namespace
 
-Outcome<InferRequest> read_infer(Exchange& exchange, const ServedModel& model, size_t most_bytes) {
+Outcome<InferRequest> read_infer(Exchange& exchange, const ServedModel& model, size_t most_bytes,
+                                 const Regions& regions) {
   Request& request = exchange.request;
   const std::string_view encoding = request.header("content-encoding");
   if (encoding == "gzip" || encoding == "deflate") {
@@ -91,7 +92,7 @@ Outcome<InferRequest> read_infer(Exchange& exchange, const ServedModel& model, s
   const bool raw = (!length.empty() && json_bytes == 0) ||
                    (length.empty() && request.header("content-type") == "application/octet-stream");
   if (raw) return read_raw(request.body, model);
-  return read_infer_json(request.body, json_bytes);
+  return read_infer_json(request.body, json_bytes, regions);
 }
 
 std::string server_metadata() {

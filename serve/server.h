@@ -5,7 +5,9 @@
 //   oip/    the protocol's messages: JSON (simdjson) and protobuf (our own wire reader)
 //   model/  a model with its sessions, and the scheduler that batches requests
 //   repo/   the folder of models
-//   rest, grpc, core, metrics, span, record: the calls
+//   shm/    shared memory of the system, where clients may leave tensors
+//   yaml/   settings in YAML
+//   rest, grpc, core, tuning, metrics, span, record: the calls
 //
 // It sees the engine through include/sardonyx alone, and the engine does not know of it.
 #pragma once

@@ -3,6 +3,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "serve/yaml/yaml.h"
+
 namespace sardonyx::serve {
 namespace {
 
@@ -73,12 +75,18 @@ void set(ServerSettings& to, const std::string& name, const json& value) {
     to.reactors = value.get<size_t>();
   } else if (name == "workers") {
     to.workers = value.get<size_t>();
+  } else if (name == "look_microseconds") {
+    to.look_us = value.get<int64_t>();
   } else if (name == "poll_seconds") {
     to.poll_s = value.get<double>();
   } else if (name == "drain_seconds") {
     to.drain_s = value.get<double>();
   } else if (name == "model_control") {
     to.model_control = value.get<bool>();
+  } else if (name == "working_memory_bytes") {
+    to.working_memory = value.get<size_t>();
+  } else if (name == "shared_memory") {
+    to.shared_memory = value.get<bool>();
   } else if (name == "pack_cache") {
     to.pack_cache = value.get<std::string>();
   } else if (name == "record") {
@@ -106,10 +114,13 @@ void set(ServerSettings& to, const std::string& name, const json& value) {
 
 std::optional<Failure> ServerSettings::read_file(const std::string& path) {
   std::ifstream file(path);
-  const json object = json::parse(file, nullptr, false, true);
+  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  auto read = read_settings_text(text, path);
+  if (!read) return Failure{Kind::bad_request, path + ": " + read.failure().message};
+  const json object = *std::move(read);
   if (!file || !object.is_object()) {
     return Failure{Kind::bad_request,
-                   "SDX-V0440: " + path + " is not a JSON object that can be read"};
+                   "SDX-V0440: " + path + " does not hold settings by their names"};
   }
   std::string at;
   try {

@@ -1,4 +1,4 @@
-// What `sardonyx serve` is told: flags, and a file of settings (JSON) where they are many.
+// What `sardonyx serve` is told: flags, and a file of settings (JSON or YAML) where they are many.
 #pragma once
 
 #include <map>
@@ -25,9 +25,14 @@ struct ServerSettings {
   int port = 8000;
   size_t reactors = 0;  // threads that read and write; 0: one per CPU
   size_t workers = 0;   // requests that run at a time; 0: one per CPU
+  // Microseconds that a reactor looks for the next request before it sleeps, if the last came as
+  // soon; 0: it sleeps at once.
+  int64_t look_us = 50;
   double poll_s = 1;    // between looks at the folder; 0: only at the start
   double drain_s = 30;  // most time for requests at hand after SIGTERM
   bool model_control = false;
+  bool shared_memory = false;  // clients on this machine may leave tensors in it
+  size_t working_memory = 0;   // bytes that all runs may hold together; 0: no such limit
   std::string pack_cache = "beside";
   TlsFiles tls;
   std::vector<Token> tokens;
@@ -38,7 +43,7 @@ struct ServerSettings {
   ModelSettings defaults;
   std::map<std::string, ModelSettings> by_model;
 
-  // Adds what a file says, as JSON.
+  // Adds what a file says: JSON, or YAML if its name ends so.
   std::optional<Failure> read_file(const std::string& path);
 };
 

@@ -1,5 +1,6 @@
 // The server's own parsers, for libFuzzer: the first byte chooses one, the rest is its input.
-//   serve_fuzz CORPUS -max_total_time=60
+//   [SERVE_FUZZ=json] serve_fuzz CORPUS -max_total_time=60
+// SERVE_FUZZ names one parser to which all inputs go: http, json, proto, frames, zip, yaml.
 #include <cstdlib>
 #include <cstring>
 
@@ -8,6 +9,7 @@
 #include "serve/oip/framing.h"
 #include "serve/oip/json.h"
 #include "serve/oip/proto.h"
+#include "serve/yaml/yaml.h"
 
 namespace sardonyx::serve {
 namespace {
@@ -61,7 +63,20 @@ void json(std::string_view bytes) {
   }
 }
 
+// What was read as YAML and is written as JSON, which is YAML too, is read as the same.
+void yaml(std::string_view bytes) {
+  const auto value = read_yaml(bytes);
+  if (!value || !(value->is_object() || value->is_array())) return;
+  const std::string text = value->dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  if (text.find("\\ufffd") != std::string::npos) return;  // was not UTF-8
+  const auto again = read_yaml(text);
+  must(static_cast<bool>(again));
+  must(*again == *value);
+}
+
 void frames(std::string_view bytes) {
+  const GrpcLayout layout = look_at_grpc(bytes);
+  must(layout.tensor_at <= bytes.size());
   while (true) {
     auto message = next_message(bytes, 1 << 20);
     if (!message || !*message) return;
@@ -77,7 +92,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace sardonyx::serve;
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0] % 5) {
+  static constexpr std::string_view kNames[] = {"http", "json", "proto", "frames", "zip", "yaml"};
+  static const char* const only = std::getenv("SERVE_FUZZ");
+  size_t which = data[0] % std::size(kNames);
+  for (size_t i = 0; only != nullptr && i < std::size(kNames); ++i) {
+    if (kNames[i] == only) which = i;
+  }
+  switch (which) {
     case 0:
       http1(bytes);
       break;
@@ -90,8 +111,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 3:
       frames(bytes);
       break;
-    default:
+    case 4:
       (void)static_cast<bool>(unzipped(bytes, 1 << 20));
+      break;
+    default:
+      yaml(bytes);
       break;
   }
   return 0;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -27,18 +28,18 @@ class Body {
   }
   ~Body() { std::free(block_); }
 
-  char* data() { return block_ == nullptr ? nullptr : block_ + shift_; }
-  const char* data() const { return block_ == nullptr ? nullptr : block_ + shift_; }
+  char* data() { return block_ == nullptr ? nullptr : line_of(block_) + shift_; }
+  const char* data() const { return block_ == nullptr ? nullptr : line_of(block_) + shift_; }
   size_t size() const { return size_; }
   size_t capacity() const { return capacity_; }
   std::string_view view() const { return {data(), size_}; }
 
   void reserve(size_t capacity) {
     if (capacity <= capacity_ && block_ != nullptr) return;
-    const size_t bytes = (shift_ + capacity + kPadding + kLine - 1) / kLine * kLine;
-    auto* block = static_cast<char*>(std::aligned_alloc(kLine, bytes));
+    // Aligned by hand: malloc keeps small blocks at hand for each thread, aligned_alloc does not.
+    auto* block = static_cast<char*>(std::malloc(kLine + shift_ + capacity + kPadding));
     if (block == nullptr) throw std::bad_alloc();
-    if (size_ > 0) std::memcpy(block + shift_, data(), size_);
+    if (size_ > 0) std::memcpy(line_of(block) + shift_, data(), size_);
     std::free(block_);
     block_ = block;
     capacity_ = capacity;
@@ -60,6 +61,9 @@ class Body {
   }
 
  private:
+  static char* line_of(char* block) {  // the first cache line that begins in it
+    return block + (kLine - reinterpret_cast<uintptr_t>(block) % kLine) % kLine;
+  }
   void swap(Body& other) {
     std::swap(block_, other.block_);
     std::swap(shift_, other.shift_);

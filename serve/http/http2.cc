@@ -1,9 +1,12 @@
 // HTTP/2 on a connection, its frames by nghttp2: many requests at a time, each a stream.
 #include <nghttp2/nghttp2.h>
 
+#include <algorithm>
+#include <charconv>
 #include <unordered_map>
 
 #include "serve/net/connection.h"
+#include "serve/oip/framing.h"
 
 namespace sardonyx::serve {
 namespace {
@@ -176,6 +179,23 @@ struct Callbacks {
     return 0;
   }
 
+  // Memory for the whole body at once, so that a large one is not moved as it grows, and a tensor
+  // in it lies where it can be read in place. What is promised is believed up to a bound.
+  static void make_room(Request& request, std::string_view first, const HttpLimits& limits) {
+    constexpr size_t kMostBelieved = 16 << 20;
+    size_t bytes = 0;
+    if (request.header("content-type").starts_with("application/grpc")) {
+      const GrpcLayout layout = look_at_grpc(first);
+      bytes = layout.bytes;
+      if (layout.tensor_at > 0) request.body = Body(layout.tensor_at);
+    } else {
+      const std::string_view length = request.header("content-length");
+      std::from_chars(length.data(), length.data() + length.size(), bytes);
+    }
+    if (bytes > first.size())
+      request.body.reserve(std::min({bytes, limits.body_bytes, kMostBelieved}));
+  }
+
   static int data(nghttp2_session* session, uint8_t, int32_t id, const uint8_t* bytes, size_t size,
                   void* user) {
     Http2& http = self(user);
@@ -195,6 +215,7 @@ struct Callbacks {
       return 0;
     }
     http.buffered_ += size;
+    if (body.size() == 0) make_room(stream->request, part, http.limits_);
     body.append(part);
     return 0;
   }

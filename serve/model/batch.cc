@@ -95,9 +95,9 @@ bool ServedModel::may_share(const InferRequest& a, const InferRequest& b) const 
   return true;
 }
 
-Outcome<std::vector<InferResult>> ServedModel::run(Session& session,
+Outcome<std::vector<InferResult>> ServedModel::run(Seat& seat,
                                                    const std::vector<const InferRequest*>& requests,
-                                                   Clock::time_point deadline) {
+                                                   Clock::time_point memory_by) {
   const InferRequest& first = *requests[0];
   if (auto failure = complain(first)) return *std::move(failure);
   std::vector<NamedValue> inputs;
@@ -108,7 +108,7 @@ Outcome<std::vector<InferResult>> ServedModel::run(Session& session,
     const bool by_row = batching_.inputs_by_row[static_cast<size_t>(port - inputs_.data())];
     inputs.emplace_back(first.inputs[i].name, by_row ? stacked(parts) : *parts[0]);
   }
-  auto ran = run_named(session, inputs, first, nullptr, deadline);
+  auto ran = run_named(seat, inputs, first, nullptr, Clock::time_point::max(), memory_by);
   if (!ran) return ran.failure();
   const auto outputs = std::make_shared<Outputs>(*std::move(ran));
   std::vector<InferResult> results;

@@ -21,6 +21,7 @@ size_t good_rows(size_t rows) {
   return rows > 128 ? rows : best;
 }
 
+constexpr auto kMemoryWait = std::chrono::seconds(10);  // for other runs' memory
 constexpr auto kSequenceLife = std::chrono::minutes(5);
 constexpr size_t kMostSequences = 10'000;
 
@@ -41,7 +42,7 @@ Scheduler::~Scheduler() {
 }
 
 void Scheduler::submit(const JobPtr& job) {
-  unfinished_.fetch_add(1);
+  unfinished_->fetch_add(1);
   if (job->request.timeout_us == 0) job->request.timeout_us = job->model->settings().timeout_us;
   if (job->request.timeout_us > 0 && job->request.timeout_us < int64_t{1} << 52) {
     job->deadline =
@@ -56,9 +57,9 @@ bool Scheduler::run_at_once(const JobPtr& job) {
   if (model.waiting.load(std::memory_order_relaxed) > 0) return false;
   const std::optional<uint64_t> expected = model.expected_ns(job->request);
   if (!expected || *expected > kQuickNs) return false;
-  ServedModel::Lease session = model.lease();
-  if (!session) return false;
-  run_together(*session, {job});
+  ServedModel::Lease seat = model.lease();
+  if (!seat || !model.has_room(*seat, job->request)) return false;
+  run_together(*seat, {job}, Clock::time_point::min());
   return true;
 }
 
@@ -188,30 +189,33 @@ void Scheduler::run(const std::shared_ptr<ServedModel>& model, std::vector<JobPt
   }
   if (alive.empty()) return;
   while (true) {
-    if (ServedModel::Lease session = model->lease()) return run_together(*session, alive);
+    if (ServedModel::Lease seat = model->lease())
+      return run_together(*seat, alive, now + kMemoryWait);
     // Requests that run in reactors hold all sessions, each for less than kQuickNs.
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
 }
 
-void Scheduler::run_together(Session& session, const std::vector<JobPtr>& jobs) {
+void Scheduler::run_together(ServedModel::Seat& seat, const std::vector<JobPtr>& jobs,
+                             Clock::time_point memory_by) {
   ServedModel& model = *jobs.front()->model;
   const auto start = Clock::now();
   std::vector<Outcome<InferResult>> outcomes;
   if (jobs.size() == 1) {
     Job& job = *jobs.front();
-    outcomes.push_back(model.run(session, job.request, &job.cancelled, job.deadline));
+    outcomes.push_back(model.run(seat, job.request, &job.cancelled, job.deadline, memory_by));
     if (outcomes.front()) model.took(job.request, ns_between(start, Clock::now()));
   } else {
     std::vector<const InferRequest*> requests;
     for (const JobPtr& job : jobs) requests.push_back(&job->request);
-    auto results = model.run(session, requests, Clock::time_point::max());
+    auto results = model.run(seat, requests, Clock::time_point::min());
     if (results) {
       for (InferResult& result : *results) outcomes.emplace_back(std::move(result));
     } else {
       // One request's fault must not be the others': each by itself.
       for (const JobPtr& job : jobs) {
-        outcomes.push_back(model.run(session, job->request, &job->cancelled, job->deadline));
+        outcomes.push_back(
+            model.run(seat, job->request, &job->cancelled, job->deadline, memory_by));
       }
     }
   }
@@ -247,7 +251,7 @@ void Scheduler::finish(const JobPtr& job, Outcome<InferResult> outcome) {
   }
   if (!job->request.sequence.empty()) end_of_sequence_turn(*job, !outcome);
   job->done(std::move(outcome));
-  unfinished_.fetch_sub(1);
+  unfinished_->fetch_sub(1);
 }
 
 // Requests of one sequence run in the order in which they came. True: it runs later.

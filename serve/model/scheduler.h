@@ -36,7 +36,8 @@ class Scheduler {
   void submit(const JobPtr& job);
   // Those whose time is over or whose client has left are answered although no worker is free.
   void sweep();
-  size_t unfinished() const { return unfinished_.load(); }
+  size_t unfinished() const { return unfinished_->load(); }
+  std::shared_ptr<const std::atomic<size_t>> at_work() const { return unfinished_; }
   size_t waiting() const { return waiting_.load(); }
   size_t workers() const { return threads_.size(); }
 
@@ -47,7 +48,8 @@ class Scheduler {
   ServedModel* next_model();
   std::vector<JobPtr> take_batch(ServedModel& model);
   void run(const std::shared_ptr<ServedModel>& model, std::vector<JobPtr> jobs);
-  void run_together(Session& session, const std::vector<JobPtr>& jobs);
+  void run_together(ServedModel::Seat& seat, const std::vector<JobPtr>& jobs,
+                    Clock::time_point memory_by);
   void finish(const JobPtr& job, Outcome<InferResult> outcome);
   bool wait_for_sequence(const JobPtr& job);
   void end_of_sequence_turn(Job& job, bool failed);
@@ -57,7 +59,8 @@ class Scheduler {
   std::list<std::shared_ptr<ServedModel>> active_;  // with requests that wait
   double least_used_s_ = 0;
   bool stop_ = false;
-  std::atomic<size_t> unfinished_{0}, waiting_{0};
+  std::shared_ptr<std::atomic<size_t>> unfinished_ = std::make_shared<std::atomic<size_t>>(0);
+  std::atomic<size_t> waiting_{0};
   std::vector<std::thread> threads_;
 };
 

@@ -24,11 +24,9 @@ uint64_t shapes_of(const InferRequest& request) {
 
 }  // namespace
 
-Outcome<std::shared_ptr<ServedModel>> ServedModel::load(const std::string& name,
-                                                        const std::string& version,
-                                                        const std::string& path,
-                                                        const ModelSettings& settings,
-                                                        size_t workers) {
+Outcome<std::shared_ptr<ServedModel>> ServedModel::load(
+    const std::string& name, const std::string& version, const std::string& path,
+    const ModelSettings& settings, size_t workers, std::shared_ptr<Budget> budget) {
   std::shared_ptr<ServedModel> served(new ServedModel());
   if (!settings.sha256.empty()) {
     const std::string found = file_sha256(path);
@@ -50,6 +48,8 @@ Outcome<std::shared_ptr<ServedModel>> ServedModel::load(const std::string& name,
   options.strict = settings.strict;
   options.plans = std::max<size_t>(16, settings.most_rows);
   options.arena_bytes = settings.arena_bytes;
+  if (budget->on() && (options.arena_bytes == 0 || options.arena_bytes > budget->bytes()))
+    options.arena_bytes = budget->bytes();
   options.pack_cache = settings.pack_cache;
   auto session = model->try_compile(options);
   if (!session) return failure_of(session.error());
@@ -77,8 +77,10 @@ Outcome<std::shared_ptr<ServedModel>> ServedModel::load(const std::string& name,
   served->notes_ = session->notes();
   served->concurrency_ =
       settings.concurrency > 0 ? settings.concurrency : std::max<size_t>(1, workers);
-  served->sessions_.push_back(std::move(*session));
-  served->free_.push_back(&served->sessions_.front());
+  served->origin_.emplace(std::move(*session));
+  served->budget_ = std::move(budget);
+  if (served->budget_->on())
+    served->budget_->join(served.get(), [model = served.get()] { model->give_up_idle(); });
   if (settings.warm_up) served->warm_up();
   return served;
 }
@@ -94,11 +96,11 @@ void ServedModel::warm_up() {
     if (!count || *count > size_t{1} << 28) return;
     request.inputs.push_back({port.name, Tensor(port.type, dims)});
   }
-  Lease session = lease();
-  if (!session) return;
+  Lease seat = lease();
+  if (!seat) return;
   for (int i = 0; i < 3; ++i) {
     const auto start = Clock::now();
-    if (!run(*session, request, nullptr, start + std::chrono::seconds(10))) return;
+    if (!run(*seat, request, nullptr, start + std::chrono::seconds(10), start)) return;
     // The first run makes plans.
     if (i > 0) took(request, static_cast<uint64_t>((Clock::now() - start).count()));
   }
@@ -114,19 +116,67 @@ const Port* ServedModel::input(std::string_view name) const {
 ServedModel::Lease ServedModel::lease() {
   const std::lock_guard lock(mutex_);
   if (free_.empty()) {
-    if (sessions_.size() >= concurrency_) return {};
-    sessions_.push_back(sessions_.front().another());
-    return {this, &sessions_.back()};
+    if (seats_.size() >= concurrency_) return {};
+    seats_.push_back({origin_->another()});
+    return {this, &seats_.back()};
   }
-  Session* session = free_.back();
+  Seat* seat = free_.back();
   free_.pop_back();
-  return {this, session};
+  return {this, seat};
+}
+
+ServedModel::~ServedModel() {
+  if (!budget_ || !budget_->on()) return;
+  budget_->leave(this);
+  for (const Seat& seat : seats_) budget_->give(seat.arena_bytes);
+}
+
+// Sessions that run nothing begin anew, without the memory of their last runs.
+void ServedModel::give_up_idle() {
+  const std::lock_guard lock(mutex_);
+  for (Seat* seat : free_) {
+    if (seat->arena_bytes == 0) continue;
+    seat->session = origin_->another();
+    budget_->give(std::exchange(seat->arena_bytes, 0));
+  }
+}
+
+// Counts what a run with these inputs will hold, before it does.
+std::optional<Failure> ServedModel::make_room(Seat& seat, const std::vector<NamedValue>& inputs,
+                                              Clock::time_point memory_by) {
+  auto asked = seat.session.try_arena_bytes(inputs);
+  if (!asked) return failure_of(asked.error());
+  const size_t needed = *asked;
+  if (needed <= seat.arena_bytes) return std::nullopt;
+  if (budget_->take(needed - seat.arena_bytes, Clock::time_point::min())) {
+    seat.arena_bytes = needed;
+    return std::nullopt;
+  }
+  // Whoever waits holds nothing, so that those who wait do not wait for each other.
+  seat.session = origin_->another();
+  budget_->give(std::exchange(seat.arena_bytes, 0));
+  if (budget_->take(needed, memory_by)) {
+    seat.arena_bytes = needed;
+    return std::nullopt;
+  }
+  return Failure{Kind::overloaded,
+                 "SDX-V0424: a run of model \"" + name_ + "\" needs " + std::to_string(needed) +
+                     " bytes of working memory; of " + std::to_string(budget_->bytes()) + " are " +
+                     std::to_string(budget_->used()) + " in use",
+                 1};
 }
 
 ServedModel::Lease::~Lease() {
   if (model_ == nullptr) return;
   const std::lock_guard lock(model_->mutex_);
-  model_->free_.push_back(session_);
+  model_->free_.push_back(seat_);
+}
+
+bool ServedModel::has_room(Seat& seat, const InferRequest& request) {
+  if (!budget_->on()) return true;
+  std::vector<NamedValue> inputs;
+  for (const InputTensor& given : request.inputs) inputs.emplace_back(given.name, given.tensor);
+  return !make_room(seat, inputs, Clock::time_point::min());
 }
 
 std::optional<Failure> ServedModel::complain(const InferRequest& request) const {
@@ -148,9 +198,13 @@ std::optional<Failure> ServedModel::complain(const InferRequest& request) const 
   return std::nullopt;
 }
 
-Outcome<Outputs> ServedModel::run_named(Session& session, const std::vector<NamedValue>& inputs,
+Outcome<Outputs> ServedModel::run_named(Seat& seat, const std::vector<NamedValue>& inputs,
                                         const InferRequest& request, const std::atomic<bool>* stop,
-                                        Clock::time_point deadline) {
+                                        Clock::time_point deadline, Clock::time_point memory_by) {
+  if (budget_->on()) {
+    if (auto failure = make_room(seat, inputs, std::min(memory_by, deadline)))
+      return *std::move(failure);
+  }
   RunOptions options;
   options.stop = stop;
   if (deadline != Clock::time_point::max()) {
@@ -170,13 +224,14 @@ Outcome<Outputs> ServedModel::run_named(Session& session, const std::vector<Name
       }
     }
   }
-  auto outputs = session.try_run(inputs, options);
+  auto outputs = seat.session.try_run(inputs, options);
   if (!outputs) return failure_of(outputs.error());
   return *std::move(outputs);
 }
 
-Outcome<InferResult> ServedModel::run(Session& session, const InferRequest& request,
-                                      const std::atomic<bool>* stop, Clock::time_point deadline) {
+Outcome<InferResult> ServedModel::run(Seat& seat, const InferRequest& request,
+                                      const std::atomic<bool>* stop, Clock::time_point deadline,
+                                      Clock::time_point memory_by) {
   if (auto failure = complain(request)) return *std::move(failure);
   std::vector<NamedValue> inputs;
   inputs.reserve(request.inputs.size() + settings_.states.size());
@@ -191,7 +246,7 @@ Outcome<InferResult> ServedModel::run(Session& session, const InferRequest& requ
       if (state != kept->second.states.end()) inputs.emplace_back(state->first, state->second);
     }
   }
-  auto ran = run_named(session, inputs, request, stop, deadline);
+  auto ran = run_named(seat, inputs, request, stop, deadline, memory_by);
   if (!ran) return ran.failure();
   auto outputs = std::make_shared<Outputs>(*std::move(ran));
   if (!request.sequence.empty()) {

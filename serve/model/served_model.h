@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "serve/failure.h"
+#include "serve/model/budget.h"
 #include "serve/model/settings.h"
 #include "serve/model/statistics.h"
 #include "serve/oip/request.h"
@@ -42,7 +43,11 @@ class ServedModel {
   static Outcome<std::shared_ptr<ServedModel>> load(const std::string& name,
                                                     const std::string& version,
                                                     const std::string& path,
-                                                    const ModelSettings& settings, size_t workers);
+                                                    const ModelSettings& settings, size_t workers,
+                                                    std::shared_ptr<Budget> budget);
+  ~ServedModel();
+  ServedModel(const ServedModel&) = delete;
+  ServedModel& operator=(const ServedModel&) = delete;
 
   const std::string& name() const { return name_; }
   const std::string& version() const { return version_; }
@@ -55,31 +60,38 @@ class ServedModel {
   size_t concurrency() const { return concurrency_; }
   const Port* input(std::string_view name) const;
 
-  // A session for one run, given back when the lease ends; none if all are in use.
+  // A session and the working memory that is counted for it.
+  struct Seat {
+    Session session;
+    size_t arena_bytes = 0;
+  };
+  // A seat for one run, given back when the lease ends; none if all are in use.
   class Lease {
    public:
     Lease() = default;
-    Lease(ServedModel* model, Session* session) : model_(model), session_(session) {}
+    Lease(ServedModel* model, Seat* seat) : model_(model), seat_(seat) {}
     Lease(Lease&& other) noexcept
-        : model_(std::exchange(other.model_, nullptr)), session_(other.session_) {}
+        : model_(std::exchange(other.model_, nullptr)), seat_(other.seat_) {}
     Lease& operator=(Lease&&) = delete;
     ~Lease();
     explicit operator bool() const { return model_ != nullptr; }
-    Session& operator*() { return *session_; }
+    Seat& operator*() { return *seat_; }
 
    private:
     ServedModel* model_ = nullptr;
-    Session* session_ = nullptr;
+    Seat* seat_ = nullptr;
   };
   Lease lease();
 
-  // One request in one run.
-  Outcome<InferResult> run(Session& session, const InferRequest& request,
-                           const std::atomic<bool>* stop, Clock::time_point deadline);
+  // Whether the request's run can have its working memory without waiting.
+  bool has_room(Seat& seat, const InferRequest& request);
+  // One request in one run. Where working memory is short it waits for it until `memory_by`.
+  Outcome<InferResult> run(Seat& seat, const InferRequest& request, const std::atomic<bool>* stop,
+                           Clock::time_point deadline, Clock::time_point memory_by);
   // Several in one run, their rows one below the other; as many results.
-  Outcome<std::vector<InferResult>> run(Session& session,
+  Outcome<std::vector<InferResult>> run(Seat& seat,
                                         const std::vector<const InferRequest*>& requests,
-                                        Clock::time_point deadline);
+                                        Clock::time_point memory_by);
   // Whether they may: the same inputs and outputs, of sizes that differ in their rows alone.
   bool may_share(const InferRequest& a, const InferRequest& b) const;
   size_t rows(const InferRequest& request) const;
@@ -105,9 +117,12 @@ class ServedModel {
  private:
   ServedModel() = default;
   void warm_up();
-  Outcome<Outputs> run_named(Session& session, const std::vector<NamedValue>& inputs,
+  Outcome<Outputs> run_named(Seat& seat, const std::vector<NamedValue>& inputs,
                              const InferRequest& request, const std::atomic<bool>* stop,
-                             Clock::time_point deadline);
+                             Clock::time_point deadline, Clock::time_point memory_by);
+  std::optional<Failure> make_room(Seat& seat, const std::vector<NamedValue>& inputs,
+                                   Clock::time_point memory_by);
+  void give_up_idle();
   std::optional<Failure> complain(const InferRequest& request) const;
 
   std::string name_, version_, path_;
@@ -122,9 +137,11 @@ class ServedModel {
     std::atomic<uint64_t> shapes{0}, ns{0};
   };
   std::array<Cost, 64> costs_;
+  std::shared_ptr<Budget> budget_;
+  std::optional<Session> origin_;  // never runs; the others are made from it, in any thread
   std::mutex mutex_;
-  std::deque<Session> sessions_;  // all; guarded by mutex_, as is the next
-  std::vector<Session*> free_;
+  std::deque<Seat> seats_;  // all; guarded by mutex_, as is the next
+  std::vector<Seat*> free_;
 };
 
 }  // namespace sardonyx::serve

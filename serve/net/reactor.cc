@@ -124,10 +124,25 @@ void Reactor::tick() {
   next_tick_ = now_ + std::chrono::milliseconds(500);
 }
 
+int Reactor::wait(std::span<epoll_event> events) {
+  const auto begin = Clock::now();
+  const int most = static_cast<int>(events.size());
+  if (worth_looking_) {
+    do {
+      const int count = epoll_wait(epoll_, events.data(), most, 0);
+      if (count != 0) return count;
+      if (shared_.at_work->load(std::memory_order_relaxed) > 0) break;
+    } while (Clock::now() - begin < shared_.look_for);
+  }
+  const int count = epoll_wait(epoll_, events.data(), most, 500);
+  worth_looking_ = shared_.at_work != nullptr && Clock::now() - begin < shared_.look_for;
+  return count;
+}
+
 void Reactor::run() {
   epoll_event events[128];
   while (!stop_) {
-    const int count = epoll_wait(epoll_, events, std::size(events), 500);
+    const int count = wait(events);
     now_ = Clock::now();
     for (int i = 0; i < count; ++i) {
       void* what = events[i].data.ptr;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
@@ -32,6 +33,10 @@ struct Shared {
   Tls* tls = nullptr;  // none: in the clear
   std::atomic<size_t> connections = 0;
   std::atomic<size_t> refused_connections = 0;
+  // How long a reactor looks for the next event before it sleeps, if the last one came as soon:
+  // being woken takes longer than a small request. Not while something runs.
+  std::chrono::microseconds look_for{0};
+  std::shared_ptr<const std::atomic<size_t>> at_work;
   std::atomic<bool> draining = false;  // answers say "Connection: close", nothing new is accepted
 };
 
@@ -59,6 +64,7 @@ class Reactor {
  private:
   static constexpr size_t kScratch = 256 << 10;
 
+  int wait(std::span<epoll_event> events);
   void accept_all();
   void run_posted();
   void tick();
@@ -66,6 +72,7 @@ class Reactor {
   Shared& shared_;
   int epoll_ = -1, wake_ = -1, listener_ = -1;
   bool accepting_ = true;
+  bool worth_looking_ = false;
   std::atomic<bool> stop_ = false;
   std::unique_ptr<char[]> scratch_;
   Clock::time_point now_ = Clock::now(), next_tick_ = now_;

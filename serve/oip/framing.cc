@@ -30,6 +30,36 @@ std::optional<std::chrono::nanoseconds> read_grpc_timeout(std::string_view text)
   }
 }
 
+GrpcLayout look_at_grpc(std::string_view first) {
+  GrpcLayout layout;
+  if (first.size() < 5 || first[0] != 0) return layout;
+  size_t size = 0;
+  for (size_t i = 1; i < 5; ++i) size = size << 8 | static_cast<unsigned char>(first[i]);
+  layout.bytes = 5 + size;
+  constexpr uint64_t kRawContents = 7 << 3 | 2;
+  size_t at = 5;
+  const auto varint = [&](uint64_t& value) {
+    value = 0;
+    for (int shift = 0; shift < 63 && at < first.size(); shift += 7) {
+      const auto byte = static_cast<unsigned char>(first[at++]);
+      value |= uint64_t{byte & 127U} << shift;
+      if (byte < 128) return true;
+    }
+    return false;
+  };
+  // Fields before it are short ones with lengths; with anything else there is nothing to gain.
+  uint64_t tag = 0, length = 0;
+  while (varint(tag) && (tag & 7) == 2 && varint(length)) {
+    if (tag == kRawContents) {
+      layout.tensor_at = at;
+      return layout;
+    }
+    if (length > first.size() - at) return layout;
+    at += length;
+  }
+  return layout;
+}
+
 Outcome<std::optional<std::string_view>> next_message(std::string_view& bytes, size_t most) {
   if (bytes.size() < 5) return std::optional<std::string_view>();
   size_t size = 0;

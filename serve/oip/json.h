@@ -5,12 +5,15 @@
 
 #include "serve/http/message.h"
 #include "serve/oip/request.h"
+#include "serve/shm/regions.h"
 
 namespace sardonyx::serve {
 
 // `json_bytes`: how much of the body is JSON; what follows are binary tensors in the inputs' order.
-// The body must have been padded and must outlive the request.
-Outcome<InferRequest> read_infer_json(Body& body, size_t json_bytes);
+// The body must have been padded and must outlive the request. Tensors in shared memory are read
+// from `regions`.
+Outcome<InferRequest> read_infer_json(Body& body, size_t json_bytes,
+                                      const Regions& regions = no_regions());
 
 // The whole answer; binary tensors look into the result's memory.
 Response infer_json(std::shared_ptr<const InferResult> result, const InferRequest& request);

@@ -55,6 +55,7 @@ struct Input {
   std::string name, datatype;
   Dims dims;
   std::optional<int64_t> binary_bytes;
+  std::optional<SharedPlace> shared;
 };
 
 std::string read_input_parameter(Input& input, const std::string& name, const Parameter& value) {
@@ -63,7 +64,8 @@ std::string read_input_parameter(Input& input, const std::string& name, const Pa
     if (bytes == nullptr || *bytes < 0) return "SDX-V0323: \"binary_data_size\" is not a count";
     input.binary_bytes = *bytes;
   } else if (name.starts_with("shared_memory_")) {
-    return "SDX-V0324: shared memory is not switched on in this server";
+    if (!input.shared) input.shared.emplace();
+    return input.shared->set(name, value);
   }
   return "";
 }
@@ -72,6 +74,7 @@ std::string read_input_parameter(Input& input, const std::string& name, const Pa
 struct Reader {
   std::string_view binary;  // what is left of it
   size_t json_bytes;
+  const Regions& regions;
   InferRequest request;
 
   std::optional<Failure> input(od::object object);
@@ -113,12 +116,15 @@ std::optional<Failure> Reader::input(od::object object) {
   }
   od::value data;
   const bool has_data = object.find_field_unordered("data").get(data) == SUCCESS;
-  if (has_data == input.binary_bytes.has_value()) {
-    return malformed(
-        (has_data ? "\"data\" and a binary tensor" : "neither \"data\" nor a binary tensor") + of);
+  const int places =
+      int{has_data} + int{input.binary_bytes.has_value()} + int{input.shared.has_value()};
+  if (places != 1) {
+    return malformed((places > 1 ? "more than one of" : "none of") +
+                     std::string(" \"data\", a binary tensor and shared memory") + of);
   }
   auto tensor = [&]() -> Outcome<Tensor> {
     if (has_data) return read_json_elements(data, type, input.dims, input.name, json_bytes);
+    if (input.shared) return regions.read(*input.shared, type, input.dims, input.name);
     const auto bytes = static_cast<size_t>(*input.binary_bytes);
     if (bytes > binary.size()) return malformed("the body ends within the binary tensor" + of);
     const std::string_view part = binary.substr(0, bytes);
@@ -143,7 +149,8 @@ std::optional<Failure> Reader::output(od::object object) {
         each_parameter(parameters, [&](const auto& name, const Parameter& value) -> std::string {
           if (name == "classification") return "SDX-V0326: this server does not classify";
           if (name.starts_with("shared_memory_")) {
-            return "SDX-V0324: shared memory is not switched on in this server";
+            if (!output.shared) output.shared.emplace();
+            return output.shared->set(name, value);
           }
           if (name == "binary_data") {
             if (!std::holds_alternative<bool>(value)) {
@@ -197,7 +204,7 @@ std::optional<Failure> Reader::all(od::object document) {
 
 }  // namespace
 
-Outcome<InferRequest> read_infer_json(Body& body, size_t json_bytes) {
+Outcome<InferRequest> read_infer_json(Body& body, size_t json_bytes, const Regions& regions) {
   // The parser stops at its length but reads a little further, where binary tensors are too.
   static thread_local od::parser parser;
   const std::string_view all = body.view();
@@ -208,7 +215,7 @@ Outcome<InferRequest> read_infer_json(Body& body, size_t json_bytes) {
       document.get_object().get(object) != SUCCESS) {
     return malformed("the body is not a JSON object");
   }
-  Reader reader{all.substr(json_bytes), json_bytes, {}};
+  Reader reader{all.substr(json_bytes), json_bytes, regions, {}};
   if (auto wrong = reader.all(object)) return *std::move(wrong);
   return std::move(reader.request);
 }

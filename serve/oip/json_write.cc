@@ -180,10 +180,16 @@ Response infer_json(std::shared_ptr<const InferResult> result, const InferReques
     text += datatype_of(tensor.type());
     text += "\",\"shape\":";
     text += text_of(tensor.dims());
-    const bool binary = goes_binary(request, output);
-    if (binary || !result->digests.empty()) {
+    const bool shared = output.shared.has_value();
+    const bool binary = !shared && goes_binary(request, output);
+    if (binary || shared || !result->digests.empty()) {
       text += ",\"parameters\":{";
-      if (binary) {
+      if (shared) {
+        text += "\"shared_memory_region\":";
+        append_json_string(text, output.shared->region);
+        text += ",\"shared_memory_offset\":" + std::to_string(output.shared->offset);
+        text += ",\"shared_memory_byte_size\":" + std::to_string(output.shared->bytes);
+      } else if (binary) {
         Piece piece = tensor.type() == Type::string
                           ? piece_of(string_bytes(tensor))
                           : Piece{{static_cast<const char*>(tensor.data()),
@@ -193,12 +199,12 @@ Response infer_json(std::shared_ptr<const InferResult> result, const InferReques
         response.pieces.push_back(std::move(piece));
       }
       if (!result->digests.empty()) {
-        text += binary ? ",\"digest\":\"" : "\"digest\":\"";
+        text += binary || shared ? ",\"digest\":\"" : "\"digest\":\"";
         text += result->digests[i] + '"';
       }
       text += '}';
     }
-    if (!binary) {
+    if (!binary && !shared) {
       text += ",\"data\":";
       append_json_elements(text, tensor);
     }

@@ -2,6 +2,7 @@
 
 #include <bytes/wire.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -121,6 +122,7 @@ struct Input {
   std::string name, datatype;
   Dims dims;
   std::optional<std::string_view> contents;
+  std::optional<SharedPlace> shared;
 };
 
 Outcome<Input> read_input(std::string_view bytes) {
@@ -140,8 +142,11 @@ Outcome<Input> read_input(std::string_view bytes) {
           if (!took) return took;
           const auto parameter = read_parameter(view);
           if (!parameter) return parameter.failure();
-          if (parameter->first.starts_with("shared_memory_"))
-            return malformed("shared memory is not switched on in this server");
+          if (parameter->first.starts_with("shared_memory_")) {
+            if (!input.shared) input.shared.emplace();
+            const std::string says = input.shared->set(parameter->first, parameter->second);
+            if (!says.empty()) return malformed(says);
+          }
           return true;
         }
         if (field == 5) return view_to(reader, type, input.contents.emplace());
@@ -254,8 +259,11 @@ Outcome<WantedOutput> read_output(std::string_view bytes) {
         if (!took) return took;
         const auto parameter = read_parameter(view);
         if (!parameter) return parameter.failure();
-        if (parameter->first.starts_with("shared_memory_"))
-          return malformed("shared memory is not switched on in this server");
+        if (parameter->first.starts_with("shared_memory_")) {
+          if (!output.shared) output.shared.emplace();
+          const std::string says = output.shared->set(parameter->first, parameter->second);
+          if (!says.empty()) return malformed(says);
+        }
         if (parameter->first == "classification") return malformed("this server does not classify");
         return true;
       });
@@ -265,7 +273,7 @@ Outcome<WantedOutput> read_output(std::string_view bytes) {
 
 }  // namespace
 
-Outcome<InferRequest> read_infer_proto(std::string_view bytes) {
+Outcome<InferRequest> read_infer_proto(std::string_view bytes, const Regions& regions) {
   InferRequest request;
   std::vector<Input> inputs;
   std::vector<std::string_view> raw;
@@ -301,21 +309,25 @@ Outcome<InferRequest> read_infer_proto(std::string_view bytes) {
         return true;
       });
   if (wrong) return *wrong;
-  if (!raw.empty() && raw.size() != inputs.size()) {
+  const auto here = static_cast<size_t>(std::count_if(
+      inputs.begin(), inputs.end(), [](const Input& input) { return !input.shared; }));
+  if (!raw.empty() && raw.size() != here) {
     return malformed(std::to_string(raw.size()) + " raw_input_contents for " +
-                     std::to_string(inputs.size()) + " inputs");
+                     std::to_string(here) + " inputs");
   }
-  for (size_t i = 0; i < inputs.size(); ++i) {
+  for (size_t i = 0, at = 0; i < inputs.size(); ++i) {
     Input& input = inputs[i];
     const Type type = type_of_datatype(input.datatype);
     if (type == Type::undefined)
       return malformed("\"" + input.datatype + "\" is no datatype of input \"" + input.name + "\"");
-    if (!raw.empty() && input.contents && !input.contents->empty()) {
-      return malformed("input \"" + input.name + "\" has contents and raw_input_contents");
+    if ((!raw.empty() || input.shared) && input.contents && !input.contents->empty()) {
+      return malformed("input \"" + input.name +
+                       "\" has contents, and raw_input_contents or shared memory");
     }
     if (raw.empty() && !input.contents) input.contents.emplace();
-    auto tensor = raw.empty() ? tensor_of_contents(input, type)
-                              : tensor_of_bytes(type, input.dims, raw[i], input.name, true);
+    auto tensor = input.shared  ? regions.read(*input.shared, type, input.dims, input.name)
+                  : raw.empty() ? tensor_of_contents(input, type)
+                                : tensor_of_bytes(type, input.dims, raw[at++], input.name, true);
     if (!tensor) return tensor.failure();
     request.inputs.push_back({std::move(input.name), *std::move(tensor)});
   }
@@ -333,12 +345,25 @@ Response infer_proto(const std::shared_ptr<const InferResult>& result) {
     tensor.text(1, output.name);
     tensor.text(2, datatype_of(output.tensor.type()));
     tensor.sizes(3, output.tensor.dims());
-    if (!result->digests.empty()) {
-      ProtoWriter value, entry;
-      value.text(3, result->digests[i]);
-      entry.text(1, "digest");
+    const auto parameter = [&](std::string_view name, const ProtoWriter& value) {
+      ProtoWriter entry;
+      entry.text(1, name);
       entry.message(2, value);
       tensor.message(4, entry);
+    };
+    if (!result->digests.empty()) {
+      ProtoWriter value;
+      value.text(3, result->digests[i]);
+      parameter("digest", value);
+    }
+    if (output.shared) {
+      ProtoWriter region, offset, bytes;
+      region.text(3, output.shared->region);
+      offset.number(2, output.shared->offset);
+      bytes.number(2, output.shared->bytes);
+      parameter("shared_memory_region", region);
+      parameter("shared_memory_offset", offset);
+      parameter("shared_memory_byte_size", bytes);
     }
     head.message(5, tensor);
   }
@@ -352,10 +377,12 @@ Response infer_proto(const std::shared_ptr<const InferResult>& result) {
   for (const OutputTensor& output : result->outputs) {
     const Tensor& tensor = output.tensor;
     const bool strings = tensor.type() == Type::string;
-    Piece piece = strings ? piece_of(string_bytes(tensor))
-                          : Piece{{static_cast<const char*>(tensor.data()),
-                                   packed_bytes(tensor.type(), tensor.count())},
-                                  result};
+    // One in shared memory is empty here, so that the others keep their places.
+    Piece piece = output.shared ? Piece()
+                  : strings     ? piece_of(string_bytes(tensor))
+                                : Piece{{static_cast<const char*>(tensor.data()),
+                                         packed_bytes(tensor.type(), tensor.count())},
+                                    result};
     ProtoWriter mark;
     mark.tag(6, 2);
     mark.varint(piece.bytes.size());

@@ -4,6 +4,7 @@
 
 #include "serve/http/message.h"
 #include "serve/oip/request.h"
+#include "serve/shm/regions.h"
 
 namespace sardonyx::serve {
 
@@ -39,8 +40,10 @@ class ProtoWriter {
   }
 };
 
-// ModelInferRequest. Tensors are copies unless they happen to lie aligned in `bytes`.
-Outcome<InferRequest> read_infer_proto(std::string_view bytes);
+// ModelInferRequest. Tensors are copies unless they happen to lie aligned in `bytes`; those in
+// shared memory are read from `regions`.
+Outcome<InferRequest> read_infer_proto(std::string_view bytes,
+                                       const Regions& regions = no_regions());
 // ModelInferResponse behind gRPC's five bytes of framing; large tensors are pieces of their own.
 Response infer_proto(const std::shared_ptr<const InferResult>& result);
 

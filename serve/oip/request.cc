@@ -157,6 +157,24 @@ std::string string_bytes(const Tensor& tensor) {
   return bytes;
 }
 
+std::string SharedPlace::set(std::string_view name, const Parameter& value) {
+  if (name == "shared_memory_region") {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr) return "SDX-V0308: \"shared_memory_region\" is not a string";
+    region = *text;
+    return "";
+  }
+  const auto* number = std::get_if<int64_t>(&value);
+  if (number == nullptr || *number < 0)
+    return "SDX-V0309: parameter \"" + std::string(name) + "\" is not a count";
+  if (name == "shared_memory_offset") {
+    offset = static_cast<uint64_t>(*number);
+  } else if (name == "shared_memory_byte_size") {
+    bytes = static_cast<uint64_t>(*number);
+  }
+  return "";
+}
+
 std::string InferRequest::set(std::string_view name, const Parameter& value) {
   const auto boolean = [&](bool& to) -> std::string {
     if (const bool* b = std::get_if<bool>(&value)) {

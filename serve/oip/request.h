@@ -30,9 +30,20 @@ struct InputTensor {
   Tensor tensor;
 };
 
+// Where in shared memory a tensor is, or is to go.
+struct SharedPlace {
+  std::string region;
+  uint64_t offset = 0, bytes = 0;
+
+  // One of the parameters "shared_memory_region", "..._offset" and "..._byte_size"; says what is
+  // wrong with it, or "".
+  std::string set(std::string_view name, const Parameter& value);
+};
+
 struct WantedOutput {
   std::string name;
   std::optional<bool> binary;  // not said: as the request says
+  std::optional<SharedPlace> shared;
 };
 
 struct InferRequest {
@@ -55,6 +66,7 @@ struct InferRequest {
 struct OutputTensor {
   std::string name;
   Tensor tensor;
+  std::optional<SharedPlace> shared = std::nullopt;  // where it was written to instead
 };
 
 struct InferResult {

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "serve/log.h"
+#include "serve/yaml/yaml.h"
 
 namespace sardonyx::serve {
 namespace {
@@ -30,11 +31,13 @@ std::optional<int64_t> version_number(const std::string& text) {
 
 // Identity, size and time of a file: they change when it is replaced or written to.
 std::string stamp_of(const fs::path& path) {
-  struct stat about {};
-  if (::stat(path.c_str(), &about) != 0) return "gone;";
+  struct stat about {
+  }, link{};
+  if (::stat(path.c_str(), &about) != 0 || ::lstat(path.c_str(), &link) != 0) return "gone;";
   std::ostringstream text;
-  text << about.st_ino << ',' << about.st_size << ',' << about.st_mtim.tv_sec << '.'
-       << about.st_mtim.tv_nsec << ';';
+  // Of the entry itself too: a file in the place of a link to it is another one.
+  text << link.st_ino << ',' << about.st_ino << ',' << about.st_size << ',' << about.st_mtim.tv_sec
+       << '.' << about.st_mtim.tv_nsec << ';';
   return text.str();
 }
 
@@ -73,19 +76,23 @@ std::string content_of(const fs::path& path) {
 }  // namespace
 
 Repository::Repository(std::string folder, std::map<std::string, ModelSettings> settings,
-                       ModelSettings defaults, size_t workers)
+                       ModelSettings defaults, size_t workers, size_t working_memory)
     : folder_(std::move(folder)),
       settings_(std::move(settings)),
       defaults_(std::move(defaults)),
-      workers_(workers) {}
+      workers_(workers),
+      budget_(std::make_shared<Budget>(working_memory)) {}
 
 Outcome<ModelSettings> Repository::settings_of(const std::string& name) const {
   const auto listed = settings_.find(name);
   ModelSettings settings = listed == settings_.end() ? defaults_ : listed->second;
   std::error_code error;
-  const fs::path file = fs::path(folder_) / name / "config.json";
-  if (fs::exists(file, error)) {
-    auto read = read_model_settings(content_of(file), settings);
+  for (const char* file_name : {"config.json", "config.yaml"}) {
+    const fs::path file = fs::path(folder_) / name / file_name;
+    if (!fs::exists(file, error)) continue;
+    const auto text = read_settings_text(content_of(file), file_name);
+    auto read =
+        text ? read_model_settings(text->dump(), settings) : Outcome<ModelSettings>(text.failure());
     if (!read) return Failure{Kind::unavailable, file.string() + ": " + read.failure().message};
     settings = *read;
   }
@@ -171,7 +178,8 @@ void Repository::load_one(const Found& found) {
   Entry entry{found.name, found.version, "LOADING", "", before ? *before : nullptr};
   if (!before) publish(found.name, version, entry);
   const auto start = Clock::now();
-  auto loaded = ServedModel::load(found.name, found.version, found.path, found.settings, workers_);
+  auto loaded =
+      ServedModel::load(found.name, found.version, found.path, found.settings, workers_, budget_);
   const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
   if (loaded) {
     if (entry.model) retired_.push_back(entry.model);

@@ -5,7 +5,7 @@
 //   DIR/NAME.onnx               one version, "1"
 //   DIR/NAME/model.onnx         the same, with room for files of external data
 //   DIR/NAME/3/model.onnx       version 3 (any one .onnx file in the folder)
-//   DIR/NAME/config.json        settings, if any
+//   DIR/NAME/config.json        settings, if any (or config.yaml)
 //
 // Names that begin with a dot are not looked at: a model is published by renaming it.
 #pragma once
@@ -32,7 +32,7 @@ struct Entry {
 class Repository {
  public:
   Repository(std::string folder, std::map<std::string, ModelSettings> settings,
-             ModelSettings defaults, size_t workers);
+             ModelSettings defaults, size_t workers, size_t working_memory = 0);
 
   // Looks at the folder and loads what has changed; in one thread at a time.
   void scan();
@@ -42,6 +42,7 @@ class Repository {
   // An empty version is the newest one, or that of the label "default".
   Outcome<std::shared_ptr<ServedModel>> find(std::string_view name, std::string_view version) const;
   std::vector<Entry> index() const;
+  const Budget& budget() const { return *budget_; }
 
   // Model control: what is unloaded stays so until it is loaded. `settings`: JSON, or "".
   std::optional<Failure> load(const std::string& name, const std::string& settings);
@@ -69,6 +70,7 @@ class Repository {
   const std::map<std::string, ModelSettings> settings_;
   const ModelSettings defaults_;
   const size_t workers_;
+  const std::shared_ptr<Budget> budget_;  // of all models' runs
   std::atomic<bool> scanned_{false};
   std::mutex scan_mutex_;  // one scan at a time; guards the next four
   std::map<std::pair<std::string, std::string>, std::string> stamps_;

@@ -160,6 +160,27 @@ class Grpc(unittest.TestCase):
         call(self.channel, "RepositoryModelLoad", pb.RepositoryModelLoadRequest(model_name="center"))
         self.assertTrue(call(self.channel, "ModelReady", pb.ModelReadyRequest(name="center")).ready)
 
+    def test_log_settings(self):
+        request = pb.LogSettingsRequest()
+        request.settings["log_verbose_level"].uint32_param = 1
+        self.assertEqual(call(self.channel, "LogSettings", request).settings["level"].string_param, "debug")
+        request = pb.LogSettingsRequest()
+        request.settings["log_verbose_level"].uint32_param = 0
+        answer = call(self.channel, "LogSettings", request).settings
+        self.assertEqual((answer["level"].string_param, answer["log_info"].bool_param), ("info", True))
+        request.settings["log_file"].string_param = "/tmp/log"
+        self.fails(grpc.StatusCode.INVALID_ARGUMENT, "LogSettings", request)
+
+    def test_trace_setting(self):
+        self.assertEqual(list(call(self.channel, "TraceSetting", pb.TraceSettingRequest()).settings["trace_level"].value), ["OFF"])
+        request = pb.TraceSettingRequest()
+        request.settings["trace_rate"].value.append("1")
+        self.fails(grpc.StatusCode.UNIMPLEMENTED, "TraceSetting", request)
+
+    def test_shared_memory_is_off_unless_asked_for(self):
+        self.fails(grpc.StatusCode.UNIMPLEMENTED, "SystemSharedMemoryStatus", pb.SystemSharedMemoryStatusRequest())
+        self.fails(grpc.StatusCode.UNIMPLEMENTED, "SystemSharedMemoryRegister", pb.SystemSharedMemoryRegisterRequest(name="r", key="/k", byte_size=1))
+
     def test_health_service(self):
         answer = self.channel.unary_unary("/grpc.health.v1.Health/Check")(b"", timeout=10)
         self.assertEqual(answer, b"\x08\x01")

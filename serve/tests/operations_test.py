@@ -108,6 +108,80 @@ class Reload(unittest.TestCase):
         self.assertEqual(self.server.json("GET", "/v2/health/ready")[0], 503)
 
 
+class Configuration(unittest.TestCase):
+    def test_settings_in_yaml(self):
+        models = tempfile.mkdtemp()
+        os.makedirs(os.path.join(models, "y"))
+        with open(os.path.join(models, "y", "model.onnxtxt"), "w") as file:
+            file.write(MODEL % 3)
+        with open(os.path.join(models, "y", "config.yaml"), "w") as file:
+            file.write("# of this model\nqueue: 7\nlabels:\n  stable: 1\n")
+        path = os.path.join(models, ".server.yaml")
+        with open(path, "w") as file:
+            file.write("model_control: true\nlimits: {body_bytes: 2000}\ndefaults:\n  most_rows: 5\n")
+        server = Server("--config", path, models=models)
+        config = server.json("GET", "/v2/models/y/config")[1]
+        self.assertEqual((config["queue"], config["most_rows"], config["labels"]), (7, 5, {"stable": "1"}))
+        self.assertEqual(server.call("POST", "/v2/models/y/infer", b"x" * 3000)[0], 413)
+        self.assertEqual(server.json("POST", "/v2/repository/models/y/load")[0], 200)
+        self.assertEqual(server.stop(), 0)
+        with open(path, "w") as file:
+            file.write("model_control: true\nlimit: 3\n")
+        from server import PROGRAM
+        run = subprocess.run([PROGRAM, "serve", "--models", models, "--port", "0", "--config", path], capture_output=True, text=True, timeout=20)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn('"limit"', run.stderr)
+        shutil.rmtree(models)
+
+    def test_working_memory_is_counted_before_it_is_made(self):
+        """Two rows fit in the budget, nine do not; what fits is answered however many ask, and memory is given back."""
+        models = tempfile.mkdtemp()
+        width = 20000  # a value of a row is 80 KB
+        steps = "\n".join(f"  t{i + 1} = {'Tanh' if i % 2 else 'Sin'} ({f't{i}' if i else 'x'})" for i in range(3))
+        for name in ("a", "b"):
+            with open(os.path.join(models, name + ".onnxtxt"), "w") as file:
+                file.write(f'<ir_version: 8, opset_import: ["" : 17]> m (float[N, {width}] x) => (float[N, {width}] y) {{\n{steps}\n'
+                           '  s = Softmax (t3)\n  u = Transpose (s)\n  v = Transpose (u)\n  y = Add (v, t1)\n}')
+
+        def ask(server, model, rows):
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+            connection.request("POST", f"/v2/models/{model}/infer", bytes(rows * width * 4), {"Content-Type": "application/octet-stream"})
+            response = connection.getresponse()
+            return response.status, response.read()
+
+        def gauge(server, name):
+            text = server.call("GET", "/metrics")[2].decode()
+            return int(float([line.split()[1] for line in text.splitlines() if line.startswith(name + " ")][0]))
+        server = Server("--workers", "4", models=models, config={"defaults": {"batching": False}, "working_memory_bytes": 10**9})
+        needs = []
+        for rows in (1, 2, 9):
+            self.assertEqual(ask(server, "a", rows)[0], 200)
+            needs.append(gauge(server, "sardonyx_working_memory_bytes"))
+        self.assertEqual(server.stop(), 0)
+        self.assertGreater(needs[1], needs[0])
+        self.assertGreater(needs[2], needs[1])
+        limit = (needs[1] + needs[2]) // 2
+        server = Server("--workers", "4", models=models, config={"defaults": {"batching": False, "warm_up": False}, "working_memory_bytes": limit})
+        status, body = ask(server, "a", 9)
+        self.assertNotEqual(status, 200)
+        self.assertIn(b"SDX-", body)
+        statuses = []
+
+        def client(k):
+            for i in range(10):
+                status, answer = ask(server, "ab"[(i + k) % 2], 1 + (i + k) % 2)
+                statuses.append(status if status == 200 else (status, answer))
+                used = gauge(server, "sardonyx_working_memory_bytes")
+                if used > limit:
+                    statuses.append(("over the budget", used))
+        threads = [threading.Thread(target=client, args=(k,)) for k in range(6)]
+        [t.start() for t in threads]
+        [t.join() for t in threads]
+        self.assertEqual(set(statuses), {200})
+        self.assertEqual(server.stop(), 0)
+        shutil.rmtree(models)
+
+
 class Draining(unittest.TestCase):
     def test_sigterm_answers_what_is_at_hand(self):
         server = Server()

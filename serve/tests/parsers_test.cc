@@ -11,6 +11,7 @@
 #include "serve/oip/json.h"
 #include "serve/oip/proto.h"
 #include "serve/span.h"
+#include "serve/yaml/yaml.h"
 
 namespace sardonyx::serve {
 namespace {
@@ -94,9 +95,13 @@ TEST(Half, every_encoding_comes_back) {
   for (uint32_t bits = 0; bits < 65536; ++bits) {
     const auto half = static_cast<uint16_t>(bits);
     const bool nan = (half & 0x7c00) == 0x7c00 && (half & 0x3ff) != 0;
-    if (!nan) EXPECT_EQ(half_of(float_of_half(half)), half);
+    if (!nan) {
+      EXPECT_EQ(half_of(float_of_half(half)), half);
+    }
     const bool bnan = (half & 0x7f80) == 0x7f80 && (half & 0x7f) != 0;
-    if (!bnan) EXPECT_EQ(bfloat_of(float_of_bfloat(half)), half);
+    if (!bnan) {
+      EXPECT_EQ(bfloat_of(float_of_bfloat(half)), half);
+    }
   }
   EXPECT_EQ(half_of(65520), 0x7c00);  // rounds up to infinity
   EXPECT_EQ(half_of(65519.99), 0x7bff);
@@ -226,6 +231,97 @@ TEST(Trace, parents_are_read_as_w3c_writes_them) {
   EXPECT_FALSE(read_trace_parent("ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"));
   EXPECT_FALSE(read_trace_parent("00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"));
   EXPECT_FALSE(read_trace_parent(""));
+}
+
+// A body as clients write it: model, input, then the tensor's bytes.
+TEST(Grpc, the_first_bytes_say_how_long_a_body_is_and_where_its_tensor_begins) {
+  ProtoWriter input, request;
+  input.text(1, "x");
+  request.text(1, "m");
+  request.message(5, input);
+  const size_t before = request.bytes.size();
+  request.text(7, std::string(300, 't'));
+  std::string body(5, '\0');
+  body[3] = static_cast<char>(request.bytes.size() >> 8);
+  body[4] = static_cast<char>(request.bytes.size());
+  body += request.bytes;
+  const GrpcLayout layout = look_at_grpc(std::string_view(body).substr(0, 100));
+  EXPECT_EQ(layout.bytes, body.size());
+  EXPECT_EQ(layout.tensor_at, 5 + before + 3);
+  EXPECT_EQ(body[layout.tensor_at], 't');
+  for (size_t cut = 0; cut < 40; ++cut) {
+    const GrpcLayout some = look_at_grpc(std::string_view(body).substr(0, cut));
+    EXPECT_TRUE(some.tensor_at == 0 || some.tensor_at == layout.tensor_at) << cut;
+  }
+}
+
+TEST(Yaml, says_the_same_as_json) {
+  const auto yaml = read_yaml(R"(---
+# A server's settings.
+host: 0.0.0.0      # all addresses
+port: 8000
+model_control: true
+trace_rate: 0.5
+record: ~
+tokens:
+- sha256: "ab\u0063"
+  calls: [infer, look]
+- token: 'it''s'
+  calls:
+    - manage
+limits: {body_bytes: 1000, "head_seconds": 2.5,
+         streams: 3}
+models:
+  a b:
+    versions: {latest: 2}
+    labels:
+      stable: "2"
+  'c: d': {}
+  empty: []
+note: |
+  two
+    lines # no comment
+folded: >-
+  one
+  line
+
+  another
+)");
+  ASSERT_TRUE(yaml) << yaml.failure().message;
+  EXPECT_EQ(*yaml, nlohmann::json::parse(R"({"host": "0.0.0.0", "port": 8000, "model_control": true,
+    "trace_rate": 0.5, "record": null, "tokens": [{"sha256": "abc", "calls": ["infer", "look"]},
+    {"token": "it's", "calls": ["manage"]}], "limits": {"body_bytes": 1000, "head_seconds": 2.5,
+    "streams": 3}, "models": {"a b": {"versions": {"latest": 2}, "labels": {"stable": "2"}},
+    "c: d": {}, "empty": []}, "note": "two\n  lines # no comment\n",
+    "folded": "one line\nanother"})"));
+}
+
+TEST(Yaml, what_it_does_not_know_is_refused_with_its_line) {
+  const std::pair<std::string, std::string> cases[] = {
+      {"a: 1\nb: &x 2\n", "line 2"},  {"a: 1\na: 2\n", "twice"},    {"a: [1, 2\n", "not closed"},
+      {"a:\n\tb: 1\n", "tab"},        {"a: 1\n  b: 2\n", "line 2"}, {"a: {b}\n", "name: value"},
+      {"- 1\n- 2\nb: 3\n", "line 3"}, {"a: \"x\n", "quoted"},       {"a: 'x\n", "quote"},
+      {"a: [1 2]]\n", "bracket"},     {"? a\n: b\n", "line 1"},     {"a: !t 1\n", "plain text"},
+      {"a: [1,,2]\n", "missing"},     {"a\nb: 1\n", "line 2"}};
+  for (const auto& [text, says] : cases) {
+    const auto read = read_yaml(text);
+    ASSERT_FALSE(read) << text << " was read as " << *read;
+    EXPECT_NE(read.failure().message.find(says), std::string::npos) << read.failure().message;
+  }
+  const auto deep = read_yaml("a: " + std::string(100, '[') + std::string(100, ']'));
+  EXPECT_FALSE(deep);
+}
+
+TEST(Yaml, every_cut_and_every_changed_byte_is_a_value_or_an_error) {
+  const std::string text = "a: [1, {b: 'c'}]\nd:\n  - e: |\n      f\n  - \"g\"\n# h\n";
+  for (size_t i = 0; i <= text.size(); ++i) {
+    (void)static_cast<bool>(read_yaml(text.substr(0, i)));
+    for (const char c : {'\n', ' ', '"', '[', '}', ':', '-', '\t', '\0'}) {
+      std::string changed = text;
+      if (i < text.size()) changed[i] = c;
+      (void)static_cast<bool>(read_yaml(changed));
+    }
+  }
 }
 
 }  // namespace

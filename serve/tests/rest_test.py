@@ -273,6 +273,14 @@ class Rest(unittest.TestCase):
         self.assertEqual(self.server.json("POST", "/v2/logging", {"level": "loud"})[0], 400)
         self.assertEqual(self.server.json("POST", "/v2/logging", {"level": "info"})[1]["level"], "info")
         self.assertEqual(self.server.json("GET", "/v2/trace/setting")[1]["trace_level"], "OFF")
+        for body, level in (({"log_info": False}, "warning"), ({"log_warning": False}, "error"), ({"log_error": False}, "off"),
+                            ({"log_verbose_level": 1}, "debug"), ({"log_verbose_level": 0}, "info")):
+            status, answer = self.server.json("POST", "/v2/logging", body)
+            self.assertEqual((status, answer["level"]), (200, level), body)
+        self.assertEqual(answer["log_info"], True)
+        for body in ({"log_info": 1}, {"log_file": "/etc/passwd"}, {"log_verbose_level": -1}):
+            self.assertEqual(self.server.json("POST", "/v2/logging", body)[0], 400, body)
+        self.assertEqual(self.server.json("POST", "/v2/logging", "[]")[0], 400)
 
     def test_load_and_unload(self):
         self.assertEqual(self.server.json("POST", "/v2/repository/models/center/unload")[0], 200)
@@ -307,6 +315,14 @@ class Rest(unittest.TestCase):
         self.assertIn(b"Sardonyx", data)
         self.assertEqual(len(self.server.json("GET", "/status")[1]["models"]), 4)
 
+    def test_shared_memory_is_off_unless_asked_for(self):
+        for path in ("status", "region/r/register", "unregister"):
+            method = "GET" if path == "status" else "POST"
+            body = json.dumps({"key": "/k", "byte_size": 1}) if method == "POST" else None
+            self.assertEqual(self.server.json(method, f"/v2/systemsharedmemory/{path}", body)[0], 501, path)
+        place = {"shared_memory_region": "r", "shared_memory_byte_size": 16}
+        self.assertEqual(self.infer("double", {"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 4], "parameters": place}]})[0], 501)
+
     def test_many_clients_at_once(self):
         wrong = []
 
@@ -322,6 +338,78 @@ class Rest(unittest.TestCase):
         [t.start() for t in threads]
         [t.join() for t in threads]
         self.assertEqual(wrong, [])
+
+
+class SharedMemory(unittest.TestCase):
+    KEY = f"sardonyx-test-{os.getpid()}"
+
+    def setUp(self):
+        self.server = Server("--shared-memory")
+        self.memory = open(f"/dev/shm/{self.KEY}", "w+b")
+        self.memory.write(struct.pack("<4f", 1, 2, 3, 4) + bytes(112))
+        self.memory.flush()
+
+    def tearDown(self):
+        os.unlink(f"/dev/shm/{self.KEY}")
+        self.memory.close()
+        self.assertEqual(self.server.stop(), 0)
+
+    def register(self, name="r", **more):
+        return self.server.json("POST", f"/v2/systemsharedmemory/region/{name}/register", {"key": "/" + self.KEY, "offset": 0, "byte_size": 128, **more})
+
+    def infer(self, source=None, target=None, datatype="FP32"):
+        source = source or {"shared_memory_region": "r", "shared_memory_byte_size": 16}
+        body = {"inputs": [{"name": "x", "datatype": datatype, "shape": [1, 4], "parameters": source}], "parameters": {"digest": True}}
+        if target:
+            body["outputs"] = [{"name": "y", "parameters": target}]
+        return self.server.json("POST", "/v2/models/double/infer", body)
+
+    def test_tensors_come_from_it_and_go_to_it(self):
+        self.assertEqual(self.register()[0], 200)
+        self.assertEqual(self.server.json("GET", "/v2/systemsharedmemory/region/r/status"),
+                         (200, [{"name": "r", "key": "/" + self.KEY, "offset": 0, "byte_size": 128}]))
+        status, plain = self.infer()
+        self.assertEqual((status, plain["outputs"][0]["data"]), (200, [2, 4, 6, 8]))
+        status, answer = self.infer(target={"shared_memory_region": "r", "shared_memory_offset": 64, "shared_memory_byte_size": 64})
+        output = answer["outputs"][0]
+        self.assertEqual(status, 200)
+        self.assertNotIn("data", output)
+        self.assertEqual(output["parameters"], {"shared_memory_region": "r", "shared_memory_offset": 64, "shared_memory_byte_size": 16,
+                                                "digest": plain["outputs"][0]["parameters"]["digest"]})
+        self.memory.seek(64)
+        self.assertEqual(struct.unpack("<4f", self.memory.read(16)), (2, 4, 6, 8))
+
+    def test_a_region_within_the_memory(self):
+        self.assertEqual(self.register("part", offset=4, byte_size=32)[0], 200)
+        status, answer = self.infer({"shared_memory_region": "part", "shared_memory_offset": 4, "shared_memory_byte_size": 16})
+        self.assertEqual((status, answer["outputs"][0]["data"]), (200, [6, 8, 0, 0]))
+        self.assertEqual(self.infer({"shared_memory_region": "part", "shared_memory_offset": 20, "shared_memory_byte_size": 16})[0], 400)
+
+    def test_what_is_not_there_is_refused(self):
+        for more in ({"key": "/none-such"}, {"key": "../etc/passwd"}, {"key": "/a/b"}, {"key": ""}, {"byte_size": 129}, {"byte_size": 0},
+                     {"offset": 2**63}, {"byte_size": 2**64 - 1, "offset": 64}, {"key": 1}, {"byte_size": -1}):
+            self.assertEqual(self.register(**more)[0], 400, more)
+        self.assertEqual(self.infer()[0], 400)
+        self.assertEqual(self.register()[0], 200)
+        self.assertEqual(self.register()[0], 400)  # the name is taken
+        self.assertEqual(self.infer({"shared_memory_region": "r", "shared_memory_byte_size": 15})[0], 400)
+        self.assertEqual(self.infer(datatype="FP64")[0], 400)
+        self.assertEqual(self.infer(target={"shared_memory_region": "r", "shared_memory_byte_size": 15})[0], 400)
+        self.assertEqual(self.infer({"shared_memory_region": "r", "shared_memory_byte_size": 2**62, "shared_memory_offset": 2**62})[0], 400)
+        self.assertEqual(self.server.json("GET", "/v2/systemsharedmemory/region/none/status")[0], 404)
+        self.assertEqual(self.server.json("POST", "/v2/systemsharedmemory/region/r/unregister")[0], 200)
+        self.assertEqual(self.infer()[0], 400)
+        self.assertEqual(self.server.json("GET", "/v2/systemsharedmemory/status"), (200, []))
+
+    def test_memory_that_is_cut_short_ends_a_request_and_not_the_server(self):
+        self.assertEqual(self.register()[0], 200)
+        self.memory.truncate(8)
+        self.assertEqual(self.infer()[0], 400)
+        target = {"shared_memory_region": "r", "shared_memory_offset": 64, "shared_memory_byte_size": 64}
+        body = {"inputs": [tensor("x", "FP32", [1, 4], [1, 2, 3, 4])], "outputs": [{"name": "y", "parameters": target}]}
+        self.assertEqual(self.server.json("POST", "/v2/models/double/infer", body)[0], 400)
+        self.assertEqual(os.path.getsize(f"/dev/shm/{self.KEY}"), 8)  # and nothing has grown
+        self.assertEqual(self.server.json("GET", "/v2/health/live")[0], 200)
 
 
 if __name__ == "__main__":
