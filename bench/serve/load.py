@@ -45,6 +45,13 @@ def pinned(cores, command):
     return (["taskset", "-c", str(cores)] if cores not in (None, "") else []) + [str(word) for word in command]
 
 
+def cpu_s(process):
+    """Seconds of CPU time that a process has taken."""
+    with open(f"/proc/{process.pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Server:
     def __init__(self, program, models, core=None, flags=(), reactors=1, workers=1, threads=1, config=None):
         self.folder = tempfile.mkdtemp(prefix="sardonyx-figures-")
@@ -94,9 +101,7 @@ class Server:
             return int(re.search(r"VmRSS:\s+(\d+)", file.read())[1])
 
     def cpu_s(self):
-        with open(f"/proc/{self.process.pid}/stat") as file:
-            fields = file.read().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return cpu_s(self.process)
 
     def stop(self, how=signal.SIGTERM):
         if self.process.poll() is None:
