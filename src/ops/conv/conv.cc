@@ -13,6 +13,7 @@
 #include "op/layout.h"
 #include "ops/conv/blocked.h"
 #include "ops/conv/channels_last.h"
+#include "ops/conv/groups.h"
 #include "ops/noise.h"
 #include "ops/widened.h"
 
@@ -30,9 +31,8 @@ constexpr Version kHistory[] = {
 
 Result<Conv> read(const Node& node, const Facts& in) {
   SDX_ASSIGN(Window window, read_conv_window(node, in));
-  if (node.i("group") < 1)
-    return fail("SDX-T0320", "group is {}, expected at least 1", node.i("group"));
-  return Conv{std::move(window), node.i("group")};
+  SDX_ASSIGN(const int64_t group, read_group(node));
+  return Conv{std::move(window), group};
 }
 
 Result<Facts> infer(const Conv& a, const Facts& in) {
@@ -41,10 +41,7 @@ Result<Facts> infer(const Conv& a, const Facts& in) {
   if (in[0].has_rank()) shape[0] = in[0].dim(0);
   if (in[1].has_rank()) {
     shape[1] = in[1].dim(0);
-    if (shape[1].is_const() && shape[1].value() % a.group != 0) {
-      return fail("SDX-T0323", "{} output channels do not divide into {} groups", shape[1].text(),
-                  a.group);
-    }
+    SDX_TRY(divides("output", shape[1], a.group));
   }
   SDX_TRY(check_conv_bias(in, 2, shape[1]));
   for (size_t i = 0; in[0].has_rank() && i < a.window.spatial; ++i) {

@@ -8,6 +8,7 @@
 #include "kernel/epilogue/program.h"
 #include "ops/conv/blocked.h"
 #include "ops/conv/conv.h"
+#include "ops/conv/groups.h"
 #include "ops/noise.h"
 
 namespace sdx::ops {
@@ -20,8 +21,8 @@ constexpr Version kHistory[] = {
 
 Result<ConvBlocked> read(const Node& node, const Facts& in) {
   SDX_ASSIGN(Window window, read_window(node, 2));
-  ConvBlocked a{std::move(window), node.i("group"), in[0].has_rank() && in[0].rank() == 4};
-  if (a.group < 1) return fail("SDX-T0320", "group is {}, expected at least 1", a.group);
+  SDX_ASSIGN(const int64_t group, read_group(node));
+  ConvBlocked a{std::move(window), group, in[0].has_rank() && in[0].rank() == 4};
   if (!in[0].has_rank() || in[0].rank() != (a.plain ? 4 : 5) || !in[1].is_concrete() ||
       in[1].rank() != 4) {
     return fail("SDX-T0321", "expected X of rank 4 or 5 and a known W of rank 4, found {} and {}",

@@ -10,6 +10,7 @@
 #include "kernel/epilogue/program.h"
 #include "ops/conv/channels_last.h"
 #include "ops/conv/conv.h"
+#include "ops/conv/groups.h"
 #include "ops/noise.h"
 
 namespace sdx::ops {
@@ -41,8 +42,8 @@ Result<ConvChannelsLast> read_attributes(const Node& node, const Facts& in) {
     }
   }
   SDX_ASSIGN(Window window, read_window(node, rank - 2));
-  ConvChannelsLast a{std::move(window), node.i("group"), {}};
-  if (a.group < 1) return fail("SDX-T0320", "group is {}, expected at least 1", a.group);
+  SDX_ASSIGN(const int64_t group, read_group(node));
+  ConvChannelsLast a{std::move(window), group, {}};
   if (in.size() > kFirstPart + kMostParts - 1)
     return fail("SDX-T0321", "an image in more than {} parts", kMostParts);
   return a;
@@ -60,10 +61,7 @@ Result<Facts> infer(const ConvChannelsLast& a, const Facts& in) {
   const Fact x = whole_first(in);
   SDX_TRY(check_conv_shapes(a.window, Facts{x, in[1]}, Dim(a.group), 1));
   SDX_TRY(check_conv_bias(in, 2, in[1].dim(0)));
-  if (const Dim& channels = in[1].dim(0); channels.is_const() && channels.value() % a.group != 0) {
-    return fail("SDX-T0323", "{} output channels do not divide into {} groups", channels.text(),
-                a.group);
-  }
+  SDX_TRY(divides("output", in[1].dim(0), a.group));
   for (size_t i = kFirstPart; i < in.size(); ++i) {
     for (size_t axis = 0; axis + 1 < in[0].rank(); ++axis) {
       if (!(in[i].dim(axis) == in[0].dim(axis)))

@@ -9,6 +9,7 @@
 #include "kernel/conv/transposed/conv_transposed.h"
 #include "kernel/gemm/gemm.h"
 #include "ops/conv/conv.h"
+#include "ops/conv/groups.h"
 #include "ops/noise.h"
 #include "ops/widened.h"
 
@@ -43,8 +44,7 @@ Result<std::vector<int64_t>> spatial_sizes(const Node& node, std::string_view na
 Result<ConvTranspose> read(const Node& node, const Facts& in) {
   ConvTranspose a;
   SDX_ASSIGN(a.window, read_conv_window(node, in));
-  a.group = node.i("group");
-  if (a.group < 1) return fail("SDX-T0320", "group is {}, expected at least 1", a.group);
+  SDX_ASSIGN(a.group, read_group(node));
   SDX_ASSIGN(a.output_padding, spatial_sizes(node, "output_padding", a.window.spatial));
   SDX_ASSIGN(a.output_shape, spatial_sizes(node, "output_shape", a.window.spatial));
   a.output_padding.resize(a.window.spatial, 0);
@@ -71,10 +71,7 @@ Result<Facts> infer(const ConvTranspose& a, const Facts& in) {
   if (in[0].has_rank()) shape[0] = in[0].dim(0);
   if (in[1].has_rank()) {
     shape[1] = in[1].dim(1) * Dim(a.group);
-    if (in[1].dim(0).is_const() && in[1].dim(0).value() % a.group != 0) {
-      return fail("SDX-T0323", "{} input channels do not divide into {} groups",
-                  in[1].dim(0).text(), a.group);
-    }
+    SDX_TRY(divides("input", in[1].dim(0), a.group));
   }
   SDX_TRY(check_conv_bias(in, 2, shape[1]));
   for (size_t i = 0; i < w.spatial; ++i) {
@@ -264,7 +261,7 @@ Status run_blocks(const ConvTranspose& a, Args& args) {
     const size_t n = i / s.groups, group = i % s.groups;
     g.a = args.in(1).data<float>() + group * in_group * g.m;
     g.b = args.in(0).data<float>() + i * in_group * g.n;
-    gemm(g, *args.pool, args.isa);
+    sdx::gemm(g, *args.pool, args.isa);
     const float* bias = args.has(2) ? args.in(2).data<float>() + group * out_group : nullptr;
     float* y =
         args.out().data<float>() + (n * s.out_channels + group * out_group) * rows * s.out[2];

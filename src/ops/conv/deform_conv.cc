@@ -3,6 +3,7 @@
 
 #include "base/deadline.h"
 #include "ops/conv/conv.h"
+#include "ops/conv/groups.h"
 
 namespace sdx::ops {
 namespace {
@@ -34,16 +35,10 @@ Result<Facts> infer(const DeformConv& a, const Facts& in) {
   SDX_TRY(check_conv_shapes(a.window, in, Dim(a.group), 1));
   Shape shape(a.window.spatial + 2, Dim::unknown());
   if (in[0].has_rank()) shape[0] = in[0].dim(0);
-  if (in[0].has_rank() && in[0].dim(1).is_const() && in[0].dim(1).value() % a.offset_group != 0) {
-    return fail("SDX-T0323", "{} input channels do not divide into {} offset groups",
-                in[0].dim(1).text(), a.offset_group);
-  }
+  if (in[0].has_rank()) SDX_TRY(divides("input", in[0].dim(1), a.offset_group, "offset groups"));
   if (in[1].has_rank()) {
     shape[1] = in[1].dim(0);
-    if (shape[1].is_const() && shape[1].value() % a.group != 0) {
-      return fail("SDX-T0323", "{} output channels do not divide into {} groups", shape[1].text(),
-                  a.group);
-    }
+    SDX_TRY(divides("output", shape[1], a.group));
   }
   SDX_TRY(check_conv_bias(in, 3, shape[1]));
   Dim taps = 1;

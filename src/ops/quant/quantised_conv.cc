@@ -3,6 +3,7 @@
 #include "base/aligned.h"
 #include "base/slab.h"
 #include "kernel/conv/int8_planes/conv_int8_planes.h"
+#include "ops/conv/groups.h"
 
 namespace sdx::ops {
 namespace {
@@ -54,9 +55,8 @@ struct Layout {
 
 Result<QuantisedConv> read_quantised_conv(const Node& node, const Fact& x, const Fact& w) {
   SDX_ASSIGN(Window window, read_conv_window(node, {x, w}));
-  if (node.i("group") < 1)
-    return fail("SDX-T0320", "group is {}, expected at least 1", node.i("group"));
-  return QuantisedConv{std::move(window), node.i("group")};
+  SDX_ASSIGN(const int64_t group, read_group(node));
+  return QuantisedConv{std::move(window), group};
 }
 
 Result<Facts> infer_quantised_conv(const QuantisedConv& a, const Fact& x, const Fact& w,
@@ -66,10 +66,7 @@ Result<Facts> infer_quantised_conv(const QuantisedConv& a, const Fact& x, const 
   if (x.has_rank()) shape[0] = x.dim(0);
   if (w.has_rank()) {
     shape[1] = w.dim(0);
-    if (shape[1].is_const() && shape[1].value() % a.group != 0) {
-      return fail("SDX-T0323", "{} output channels do not divide into {} groups", shape[1].text(),
-                  a.group);
-    }
+    SDX_TRY(divides("output", shape[1], a.group));
   }
   for (size_t i = 0; x.has_rank() && i < a.window.spatial; ++i) {
     if (a.window.kernel.empty() && !w.has_rank()) continue;

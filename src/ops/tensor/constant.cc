@@ -96,11 +96,7 @@ Result<Constant> read_of_shape(const Node& node, const Facts&) {
 Result<Facts> infer_of_shape(const Constant& a, const Facts& in) {
   const auto dims = in[0].integers();
   if (!dims) return Facts{unknown_dims(a.value.type(), in[0])};
-  for (const Dim& dim : *dims) {
-    if (dim.is_const() && dim.value() < 0) {
-      return fail("SDX-T0206", "the shape {} has a negative dimension", to_string(*dims));
-    }
-  }
+  SDX_TRY(no_negative(*dims));
   Fact out = Fact::tensor(a.value.type(), *dims);
   if (out.is_concrete() && is_integer(out.type)) {
     const auto count = element_count(out.dims());

@@ -38,11 +38,7 @@ Result<Facts> infer_expand(const Expand& a, const Facts& in) {
       out.shape->resize(in[0].rank(), Dim::unknown());
     return Facts{std::move(out)};
   }
-  for (const Dim& dim : *wanted) {
-    if (dim.is_const() && dim.value() < 0) {
-      return fail("SDX-T0206", "the shape {} has a negative dimension", to_string(*wanted));
-    }
-  }
+  SDX_TRY(no_negative(*wanted));
   SDX_ASSIGN(Shape shape, broadcast(*in[0].shape, *wanted));
   Facts out{Fact::tensor(in[0].type, std::move(shape))};
   track(a, reference_expand, 1, in, out);

@@ -32,6 +32,15 @@ inline MaybeInts attr_ints(const Node& node, std::string_view name) {
   return node.ints(name);
 }
 
+// A shape that a model gives has no dimension below `least`.
+inline Status no_negative(const Shape& shape, int64_t least = 0) {
+  for (const Dim& dim : shape) {
+    if (dim.is_const() && dim.value() < least)
+      return fail("SDX-T0206", "the shape {} has a negative dimension", to_string(shape));
+  }
+  return ok();
+}
+
 // As many unknown dimensions as a list input has elements; unknown rank if that is not known
 // either.
 inline Fact unknown_dims(DType type, const Fact& list) {

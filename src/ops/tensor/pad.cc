@@ -353,12 +353,10 @@ Result<Facts> infer_center(const CenterCropPad& a, const Facts& in) {
   if (sizes && sizes->size() != axes.size()) {
     return fail("SDX-T0223", "shape has {} elements for {} axes", sizes->size(), axes.size());
   }
+  if (sizes) SDX_TRY(no_negative(*sizes));
   Facts out{like(in[0])};
   for (size_t i = 0; i < axes.size(); ++i) {
     (*out[0].shape)[size_t(axes[i])] = sizes ? (*sizes)[i] : Dim::unknown();
-    if (sizes && (*sizes)[i].is_const() && (*sizes)[i].value() < 0) {
-      return fail("SDX-T0206", "the shape {} has a negative dimension", to_string(*sizes));
-    }
   }
   return out;
 }

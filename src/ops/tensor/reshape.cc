@@ -118,6 +118,7 @@ Dim quotient(Shape above, Shape below) {
 Result<Facts> infer_reshape(const Reshape& a, const Facts& in) {
   const auto wanted = known_dims(a.shape, in, 1);
   if (!wanted) return Facts{unknown_dims(in[0].type, in[1])};
+  SDX_TRY(no_negative(*wanted, -1));
   Shape shape = *wanted;
   std::optional<size_t> hole;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -130,8 +131,6 @@ Result<Facts> infer_reshape(const Reshape& a, const Facts& in) {
                     to_string(*wanted), i, in[0].text(), in[0].rank());
       }
       shape[i] = in[0].has_rank() ? in[0].dim(i) : Dim::unknown();
-    } else if (shape[i].is_const() && shape[i].value() < -1) {
-      return fail("SDX-T0206", "the shape {} has a negative dimension", to_string(*wanted));
     }
   }
   if (!in[0].has_rank()) {
