@@ -1,5 +1,5 @@
 # One folder of src/ is one target, sdx_<folder>, with the include path of the folders it may see and of no other.
-# HEADERS names what it starts from (precompiled.cmake).
+# HEADERS names what it starts from (precompiled.cmake). Its files are compiled in batches (batches.cmake) unless ALONE.
 #
 #   x.cc         compiled once
 #   x.isa.cc     compiled once per instruction set, with SDX_ISA=portable|avx2|avx512|neon (see kernel/isa.h)
@@ -31,7 +31,7 @@ endif()
 set(SDX_FLAGS_COLD $<$<CONFIG:Release>:-O1>)
 
 function(sdx_folder name)
-  cmake_parse_arguments(ARG "COLD;BATCHES" "HEADERS" "DEPS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "COLD;ALONE" "HEADERS" "DEPS;LINK" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})
   # "#include <folder>/x.h" resolves through a directory that holds this folder alone.
   set(root ${CMAKE_BINARY_DIR}/road/${name})
@@ -59,13 +59,13 @@ function(sdx_folder name)
   set_property(GLOBAL APPEND PROPERTY SDX_FOLDERS ${name})
 
   if(sources)
+    if(NOT ARG_ALONE)
+      sdx_batches(sources 6 ${sources})
+    endif()
     sdx_objects(sdx_${name} ${name} ${sources})
     sdx_precompile(sdx_${name} ${ARG_HEADERS})
     if(ARG_COLD)
       target_compile_options(sdx_${name} PRIVATE ${SDX_FLAGS_COLD})
-    endif()
-    if(ARG_BATCHES)
-      set_target_properties(sdx_${name} PROPERTIES UNITY_BUILD ${SDX_BATCHES} UNITY_BUILD_BATCH_SIZE 8)
     endif()
   endif()
   if(isa_sources AND SDX_FUZZ)

@@ -16,8 +16,8 @@ std::string function_of(Program::Instruction i) {
   return Program(i.binary ? 2 : 1, {i}).text()[0];
 }
 
-std::vector<Point> points_of(const Program& program, size_t made,
-                             const std::vector<size_t>& operands, size_t& next) {
+std::vector<Point> points_of_program(const Program& program, size_t made,
+                                     const std::vector<size_t>& operands, size_t& next) {
   std::vector<Point> points;
   std::vector<size_t> values = operands;
   for (const Program::Instruction& i : program.code()) {
@@ -39,7 +39,7 @@ std::optional<std::vector<Point>> points_of(const Graph& graph, const Node& node
     const auto program =
         Program::parse(node.inputs.size(), node.use.get<std::vector<std::string>>("code"));
     if (!program || program->code().empty()) return std::nullopt;
-    return points_of(*program, made, operands, next);
+    return points_of_program(*program, made, operands, next);
   }
   if (node.op().pointwise == nullptr) return std::nullopt;
   const auto op = node.op().pointwise(node.resolved.get(), graph.facts(node.inputs));

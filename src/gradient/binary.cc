@@ -78,7 +78,7 @@ Outlets clip(const Step& s) {
   return grads;
 }
 
-constexpr Entry kRules[] = {
+constexpr Entry kBinaryRules[] = {
     {"Add", [](const Step& s) { return both(s, s.g(), second(s), s.g()); }},
     {"Sub", [](const Step& s) { return both(s, s.g(), second(s), s.b.neg(s.g())); }},
     {"Mul",
@@ -119,6 +119,6 @@ constexpr Entry kRules[] = {
 
 }  // namespace
 
-std::span<const Entry> binary_rules() { return kRules; }
+std::span<const Entry> binary_rules() { return kBinaryRules; }
 
 }  // namespace sdx::gradient

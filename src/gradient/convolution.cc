@@ -206,7 +206,7 @@ Outlets global(const Step& s, std::string_view reduction) {
   return s.through({s.b.op(reduction, {s.x(), s.b.ints(axes)})});
 }
 
-constexpr Entry kRules[] = {
+constexpr Entry kConvolutionRules[] = {
     {"Conv", conv},
     {"ConvTranspose", conv_transpose},
     {"AveragePool", average_pool},
@@ -217,6 +217,6 @@ constexpr Entry kRules[] = {
 
 }  // namespace
 
-std::span<const Entry> convolution_rules() { return kRules; }
+std::span<const Entry> convolution_rules() { return kConvolutionRules; }
 
 }  // namespace sdx::gradient

@@ -42,7 +42,7 @@ Outlets cross_entropy(const Step& s) {
   return s.through(ys);
 }
 
-constexpr Entry kRules[] = {
+constexpr Entry kLossRules[] = {
     {"NegativeLogLikelihoodLoss",
      [](const Step& s) -> Outlets { return s.through({likelihood(s, s.x())}); }},
     {"SoftmaxCrossEntropyLoss", cross_entropy},
@@ -50,6 +50,6 @@ constexpr Entry kRules[] = {
 
 }  // namespace
 
-std::span<const Entry> loss_rules() { return kRules; }
+std::span<const Entry> loss_rules() { return kLossRules; }
 
 }  // namespace sdx::gradient

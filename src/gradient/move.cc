@@ -134,7 +134,7 @@ Outlets top_k(const Step& s) {
   return s.through({b.op("GatherElements", {s.x(), indices}, {{"axis", a.axis}})});
 }
 
-constexpr Entry kRules[] = {
+constexpr Entry kMoveRules[] = {
     {"Reshape", reshape},
     {"Flatten", reshape},
     {"Squeeze", reshape},
@@ -164,6 +164,6 @@ constexpr Entry kRules[] = {
 
 }  // namespace
 
-std::span<const Entry> move_rules() { return kRules; }
+std::span<const Entry> move_rules() { return kMoveRules; }
 
 }  // namespace sdx::gradient

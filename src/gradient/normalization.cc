@@ -129,7 +129,7 @@ Outlets mean_variance_normalization(const Step& s) {
   return s.through({b.div(d, b.plus(deviation, 1e-9))});
 }
 
-constexpr Entry kRules[] = {
+constexpr Entry kNormalizationRules[] = {
     {"Softmax", softmax},
     {"LogSoftmax", log_softmax},
     {"BatchNormalization", batch_normalization},
@@ -143,6 +143,6 @@ constexpr Entry kRules[] = {
 
 }  // namespace
 
-std::span<const Entry> normalization_rules() { return kRules; }
+std::span<const Entry> normalization_rules() { return kNormalizationRules; }
 
 }  // namespace sdx::gradient

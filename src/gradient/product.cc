@@ -97,7 +97,7 @@ Outlets einsum(const Step& s) {
   return grads;
 }
 
-constexpr Entry kRules[] = {
+constexpr Entry kProductRules[] = {
     {"MatMul", matmul},
     {"Gemm", gemm},
     {"Einsum", einsum},
@@ -105,6 +105,6 @@ constexpr Entry kRules[] = {
 
 }  // namespace
 
-std::span<const Entry> product_rules() { return kRules; }
+std::span<const Entry> product_rules() { return kProductRules; }
 
 }  // namespace sdx::gradient

@@ -70,7 +70,7 @@ Outlets product(const Step& s) {
   return s.through({r.keepdims ? y : b.op("Squeeze", {y, b.ints(r.axes)})});
 }
 
-constexpr Entry kRules[] = {
+constexpr Entry kReductionRules[] = {
     {"ReduceSum", [](const Step& s) -> Outlets { return {spread(s, s.g())}; }},
     {"ReduceMean", mean},
     {"ReduceSumSquare",
@@ -91,6 +91,6 @@ constexpr Entry kRules[] = {
 
 }  // namespace
 
-std::span<const Entry> reduction_rules() { return kRules; }
+std::span<const Entry> reduction_rules() { return kReductionRules; }
 
 }  // namespace sdx::gradient

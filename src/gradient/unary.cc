@@ -27,7 +27,7 @@ Outlets gelu(const Step& s) {
   return s.through({b.times(b.mul(x, b.plus(inner, 1)), .5)});
 }
 
-constexpr Entry kRules[] = {
+constexpr Entry kUnaryRules[] = {
     {"Identity", [](const Step& s) -> Outlets { return {s.g()}; }},
     {"Neg", [](const Step& s) -> Outlets { return {s.b.neg(s.g())}; }},
     {"Abs", [](const Step& s) -> Outlets { return {s.b.mul(s.g(), s.b.op("Sign", {s.x()}))}; }},
@@ -151,6 +151,6 @@ constexpr Entry kRules[] = {
 
 }  // namespace
 
-std::span<const Entry> unary_rules() { return kRules; }
+std::span<const Entry> unary_rules() { return kUnaryRules; }
 
 }  // namespace sdx::gradient

@@ -10,7 +10,7 @@
 namespace sdx::image {
 namespace {
 
-constexpr std::string_view kName = "BMP";
+constexpr std::string_view kBmp = "BMP";
 
 enum Compression : uint32_t { kNone = 0, kRuns8 = 1, kRuns4 = 2, kFields = 3, kAlphaFields = 6 };
 
@@ -66,41 +66,41 @@ Status read_fields(Encoded file, Header& header) {
     const uint32_t mask = number(file, 54 + 4 * i, 4);
     fields[i]->mask = mask;
     if (mask != 0 && !std::has_single_bit(uint64_t{mask >> std::countr_zero(mask)} + 1)) {
-      return broken(kName, fmt::format("bit field {:#x} has holes", mask));
+      return broken(kBmp, fmt::format("bit field {:#x} has holes", mask));
     }
   }
   return ok();
 }
 
 Result<Header> read_header(Encoded file) {
-  if (file.size() < 26) return broken(kName, "the data ends early");
+  if (file.size() < 26) return broken(kBmp, "the data ends early");
   Header header;
   header.data = number(file, 10, 4);
   const size_t size = number(file, 14, 4);
   const bool core = size == 12;
   if (!core && (size < 40 || size > 256)) {
-    return broken(kName, fmt::format("unknown header of {} bytes", size));
+    return broken(kBmp, fmt::format("unknown header of {} bytes", size));
   }
-  if (file.size() < 14 + size) return broken(kName, "the data ends early");
+  if (file.size() < 14 + size) return broken(kBmp, "the data ends early");
   const int64_t height = core ? int64_t{number(file, 20, 2)} : int32_t(number(file, 22, 4));
   const int64_t width = core ? int64_t{number(file, 18, 2)} : int32_t(number(file, 18, 4));
   if (width <= 0 || height == 0) {
-    return broken(kName, fmt::format("{} x {} pixels", width, height));
+    return broken(kBmp, fmt::format("{} x {} pixels", width, height));
   }
   header.width = uint64_t(width);
   header.height = uint64_t(height < 0 ? -height : height);
   header.top_down = height < 0;
   header.bits = number(file, core ? 24 : 28, 2);
   header.compression = core ? uint32_t{kNone} : number(file, 30, 4);
-  if (header.data > file.size()) return broken(kName, "the data ends early");
+  if (header.data > file.size()) return broken(kBmp, "the data ends early");
 
   const unsigned bits = header.bits;
   const bool plain = bits == 1 || bits == 4 || bits == 8 || bits == 16 || bits == 24 || bits == 32;
   const bool fields = header.compression == kFields || header.compression == kAlphaFields;
   if (!(header.compression == kNone && plain) && !(header.compression == kRuns8 && bits == 8) &&
       !(header.compression == kRuns4 && bits == 4) && !(fields && (bits == 16 || bits == 32))) {
-    return broken(kName, fmt::format("{} bits per pixel with compression {} are not supported",
-                                     bits, header.compression));
+    return broken(kBmp, fmt::format("{} bits per pixel with compression {} are not supported", bits,
+                                    header.compression));
   }
   if (bits <= 8) {
     const size_t used = core ? 0 : number(file, 46, 4);
@@ -147,7 +147,7 @@ Status runs(const Header& header, Encoded in, Picture& picture) {
     ++x;
   };
   while (row < header.height) {
-    if (at + 2 > in.size()) return broken(kName, "the data ends early");
+    if (at + 2 > in.size()) return broken(kBmp, "the data ends early");
     const unsigned count = unsigned(in[at]), second = unsigned(in[at + 1]);
     at += 2;
     if (count > 0) {
@@ -160,13 +160,13 @@ Status runs(const Header& header, Encoded in, Picture& picture) {
     } else if (second == 1) {
       return ok();
     } else if (second == 2) {
-      if (at + 2 > in.size()) return broken(kName, "the data ends early");
+      if (at + 2 > in.size()) return broken(kBmp, "the data ends early");
       x += size_t(in[at]);
       row += size_t(in[at + 1]);
       at += 2;
     } else {
       const size_t bytes = nibbles ? (second + 1) / 2 : second;
-      if (at + bytes > in.size()) return broken(kName, "the data ends early");
+      if (at + bytes > in.size()) return broken(kBmp, "the data ends early");
       for (size_t i = 0; i < second; ++i) {
         const unsigned byte = unsigned(in[at + (nibbles ? i / 2 : i)]);
         write(!nibbles ? byte : i % 2 == 0 ? byte >> 4 : byte & 15);
@@ -185,9 +185,9 @@ Result<Picture> decode_bmp(Encoded file) {
   const bool packed = header.compression == kRuns8 || header.compression == kRuns4;
   const uint64_t bytes = (header.width * header.bits + 7) / 8, stride = (bytes + 3) / 4 * 4;
   if (!packed && (data.size() < bytes || (data.size() - bytes) / stride < header.height - 1)) {
-    return broken(kName, "the data ends early");
+    return broken(kBmp, "the data ends early");
   }
-  SDX_ASSIGN(Picture picture, make_picture(kName, header.width, header.height, 3));
+  SDX_ASSIGN(Picture picture, make_picture(kBmp, header.width, header.height, 3));
   if (packed) {
     SDX_TRY(runs(header, data, picture));
     return picture;

@@ -6,7 +6,7 @@
 namespace sdx::image {
 namespace {
 
-constexpr std::string_view kName = "PNM";
+constexpr std::string_view kPnm = "PNM";
 
 class Reader {
  public:
@@ -28,12 +28,12 @@ class Reader {
   // A decimal number after space.
   Result<uint64_t> number(uint64_t most) {
     skip_space();
-    if (left() == 0) return broken(kName, "the data ends early");
-    if (!is_digit()) return broken(kName, fmt::format("byte {} is no digit", at_));
+    if (left() == 0) return broken(kPnm, "the data ends early");
+    if (!is_digit()) return broken(kPnm, fmt::format("byte {} is no digit", at_));
     uint64_t value = 0;
     while (left() > 0 && is_digit()) {
       value = value * 10 + uint64_t(next() - '0');
-      if (value > most) return broken(kName, fmt::format("a number exceeds {}", most));
+      if (value > most) return broken(kPnm, fmt::format("a number exceeds {}", most));
     }
     return value;
   }
@@ -54,9 +54,9 @@ uint8_t scaled(uint64_t value, uint64_t most) {
 Status text_bits(Reader& in, Picture& picture) {
   for (size_t i = 0; i < picture.width * picture.height; ++i) {
     in.skip_space();
-    if (in.left() == 0) return broken(kName, "the data ends early");
+    if (in.left() == 0) return broken(kPnm, "the data ends early");
     const uint8_t digit = in.next();
-    if (digit != '0' && digit != '1') return broken(kName, "a bitmap holds more than 0 and 1");
+    if (digit != '0' && digit != '1') return broken(kPnm, "a bitmap holds more than 0 and 1");
     picture.pixels[i] = digit == '1' ? 0 : 255;
   }
   return ok();
@@ -90,9 +90,9 @@ Status samples(Reader& in, Picture& picture, uint64_t most, bool text) {
 }  // namespace
 
 Result<Picture> decode_pnm(Encoded file) {
-  if (file.size() < 2) return broken(kName, "the data ends early");
+  if (file.size() < 2) return broken(kPnm, "the data ends early");
   const char kind = char(file[1]);
-  if (file[0] != std::byte{'P'} || kind < '1' || kind > '6') return broken(kName, "bad header");
+  if (file[0] != std::byte{'P'} || kind < '1' || kind > '6') return broken(kPnm, "bad header");
   const bool text = kind <= '3', bitmap = kind == '1' || kind == '4';
   const size_t channels = kind == '3' || kind == '6' ? 3 : 1;
   Reader in(file.subspan(2));
@@ -101,20 +101,20 @@ Result<Picture> decode_pnm(Encoded file) {
   uint64_t most = 1;
   if (!bitmap) {
     SDX_ASSIGN(most, in.number(65535));
-    if (most == 0) return broken(kName, "the greatest sample is 0");
+    if (most == 0) return broken(kPnm, "the greatest sample is 0");
   }
   if (!text) in.skip_one();
   if (width > 0 && height > kMostPixels / width) {
-    return broken(kName, fmt::format("{} x {} pixels, more than {}", width, height, kMostPixels));
+    return broken(kPnm, fmt::format("{} x {} pixels, more than {}", width, height, kMostPixels));
   }
   const uint64_t row = kind == '4'   ? (width + 7) / 8
                        : kind == '1' ? width
                                      : width * channels * (text || most > 255 ? 2 : 1);
   // Text needs at least a digit and, but for bitmaps and the last one, a space per sample.
   if (row * height > in.left() + (text && !bitmap ? 1 : 0)) {
-    return broken(kName, "the data ends early");
+    return broken(kPnm, "the data ends early");
   }
-  SDX_ASSIGN(Picture picture, make_picture(kName, width, height, channels));
+  SDX_ASSIGN(Picture picture, make_picture(kPnm, width, height, channels));
   if (kind == '4') {
     packed_bits(in, picture);
   } else {

@@ -51,7 +51,7 @@ void PackedWeights::run(size_t rows, size_t depth, size_t columns, const float* 
   g.affine.bias = bias;
   g.affine.bias_col = bias != nullptr ? 1 : 0;
   g.scratch = scratch;
-  gemm(g, pool, isa);
+  sdx::gemm(g, pool, isa);
 }
 
 void block_product(size_t depth, size_t columns, WeightAt at, const void* source, const View& x,

@@ -107,7 +107,7 @@ Status run_fast_group_query(const GroupQuery& a, Args& args) {
       g.c = scores;
       g.affine.alpha = scale_of(a, s);
       g.scratch = scores + layout.scores;
-      if (reach > 0) gemm(g, pool, args.isa);
+      if (reach > 0) sdx::gemm(g, pool, args.isa);
       for (size_t r = 0; r < rows; ++r) {
         const size_t i = (first + r) % s.length, h = head_of(r);
         const GroupQueryRange range = keys_of_query(a, s, there, i);

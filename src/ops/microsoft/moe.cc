@@ -316,7 +316,7 @@ Status run_by_expert(const Moe& a, Args& args) {
     const std::shared_ptr<void> scratch =
         allocate_aligned(gemm_scratch_bytes(g, args.pool->threads()));
     g.scratch = scratch.get();
-    gemm(g, *args.pool, args.isa);
+    sdx::gemm(g, *args.pool, args.isa);
   };
   std::vector<size_t> tokens;
   std::vector<float> in, wide, third, h, z;

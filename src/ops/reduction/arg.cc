@@ -102,7 +102,7 @@ std::vector<Case> min_cases() {
            .expected = {Tensor::of<int64_t>({}, {1})}}};
 }
 
-constexpr OpOf<Arg> kMax{
+constexpr OpOf<Arg> kArgMax{
     .name = "ArgMax",
     .doc = "The index of the greatest element along an axis.",
     .history = kHistory,
@@ -111,7 +111,7 @@ constexpr OpOf<Arg> kMax{
     .reference = reference,
     .cases = max_cases,
 };
-constexpr OpOf<Arg> kMin{
+constexpr OpOf<Arg> kArgMin{
     .name = "ArgMin",
     .doc = "The index of the least element along an axis.",
     .history = kHistory,
@@ -123,7 +123,7 @@ constexpr OpOf<Arg> kMin{
 
 }  // namespace
 
-extern const Op arg_max = erase<kMax>();
-extern const Op arg_min = erase<kMin>();
+extern const Op arg_max = erase<kArgMax>();
+extern const Op arg_min = erase<kArgMin>();
 
 }  // namespace sdx::ops

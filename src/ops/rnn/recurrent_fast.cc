@@ -258,7 +258,7 @@ Status run_fast(const Recurrent& a, Args& args) {
     GemmArgs all = product(s.steps * s.batch, at.columns, s.input, args.in(0).data<float>(),
                            weights + at.w, xw);
     all.scratch = scratch + room.gemm;
-    gemm(all, pool, args.isa);
+    sdx::gemm(all, pool, args.isa);
     // A step reads the state of the one before as a whole while its own grows.
     float *h = scratch + room.h, *next_h = scratch + room.next_h;
     const auto initial = [&](size_t input, float* state) {
