@@ -98,13 +98,15 @@ Tensor Tensor::part(size_t offset, DType type, Dims dims) const {
 }
 
 Tensor Tensor::copy() const {
-  Tensor tensor = make(type_, dims_);
   if (type_ == DType::string) {
+    Tensor tensor = make(type_, dims_);
     std::copy(data<std::string>(), data<std::string>() + count_, tensor.data<std::string>());
-  } else {
-    std::memcpy(tensor.raw(), data_, bytes());
+    return tensor;
   }
-  return tensor;
+  auto memory = allocate_aligned(bytes());
+  if (bytes() != 0) std::memcpy(memory.get(), data_, bytes());
+  const void* raw = memory.get();
+  return over(type_, dims_, std::move(memory), raw);
 }
 
 bool Tensor::operator==(const Tensor& other) const {

@@ -1,6 +1,7 @@
 #include "run/session.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "bytes/shortened.h"
@@ -318,6 +319,15 @@ Tensor output_buffer(const Fact& fact, OutputMemory& memory) {
   return Tensor::over(fact.type, std::move(dims), std::move(taken), raw);
 }
 
+// The caller owns results alone.
+Tensor own_copy(const Tensor& shared, OutputMemory& memory) {
+  if (shared.type() == DType::string || is_packed(shared.type())) return shared.copy();
+  auto taken = memory.take(shared.bytes());
+  void* raw = taken.get();
+  if (shared.bytes() != 0) std::memcpy(raw, shared.raw(), shared.bytes());
+  return Tensor::over(shared.type(), shared.dims(), std::move(taken), raw);
+}
+
 }  // namespace
 
 Result<std::vector<Value>> Session::run(std::span<const Value> inputs, const RunOptions& options) {
@@ -342,10 +352,9 @@ Result<std::vector<Value>> Session::run(std::span<const Value> inputs, const Run
     if (!selected_.empty() && !selected_[i]) continue;
     const Place& from = plan.copied_outputs[i];
     if (from.kind == Place::Kind::none) continue;
-    results[i] = value_at(outputs[i].outlet, inputs, buffers, false);
-    // The caller owns results alone.
-    if (results[i].is_tensor() && from.kind == Place::Kind::constant)
-      results[i] = results[i].tensor().copy();
+    results[i] = value_at(outputs[i].outlet, inputs, buffers, true);
+    if (results[i].is_tensor() && from.kind != Place::Kind::late)
+      results[i] = own_copy(results[i].tensor(), output_memory_);
   }
   for (size_t i = 0; i < buffers.size(); ++i) {
     if (!selected_.empty() && !selected_[i]) continue;
