@@ -98,7 +98,44 @@ __attribute__((noinline)) void binary_loop(const float* a, size_t stride_a, cons
   });
 }
 
+// kRows: x alone has an element of its own at each place, as in rows of one channel.
+template <bool kShifted, bool kRelu, bool kRows>
+void scaled_loop(const Scaling& s, float* y, size_t n) {
+  const Scaling o = s;  // which no store to y can change
+  const F32x16 x(*o.x), shift(kShifted ? *o.shift : 0.0f), factor(*o.factor), term(*o.term);
+  const auto at = [&](size_t i, auto load_some) __attribute__((always_inline)) {
+    F32x16 v = kRows || o.x_stride != 0 ? load_some(o.x + i) : x;
+    if (kShifted) v = v - (kRows || o.shift_stride == 0 ? shift : load_some(o.shift + i));
+    v = v * (kRows || o.factor_stride == 0 ? factor : load_some(o.factor + i));
+    v = lanes::canonical(v + (kRows || o.term_stride == 0 ? term : load_some(o.term + i)));
+    return kRelu ? lanes::relu(v) : v;
+  };
+  size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    store(y + i, at(i, [](const float* p) { return load(p); }));
+  }
+  if (i == n) return;
+  const size_t rest = n - i;
+  store_n(y + i, at(i, [rest](const float* p) { return load_n(p, rest); }), rest);
+}
+
+template <bool kShifted, bool kRelu>
+void scaled(const Scaling& s, float* y, size_t n) {
+  const bool rows =
+      s.x_stride == 1 && s.shift_stride == 0 && s.factor_stride == 0 && s.term_stride == 0;
+  rows ? scaled_loop<kShifted, kRelu, true>(s, y, n) : scaled_loop<kShifted, kRelu, false>(s, y, n);
+}
+
 }  // namespace
+
+void array_scaled(const Scaling& s, float* y, size_t n) {
+  if (n == 0) return;
+  if (s.shift == nullptr) {
+    s.relu ? scaled<false, true>(s, y, n) : scaled<false, false>(s, y, n);
+  } else {
+    s.relu ? scaled<true, true>(s, y, n) : scaled<true, false>(s, y, n);
+  }
+}
 
 #define SDX_UNARY(name, value) \
   case UnaryOp::name:          \

@@ -11,32 +11,100 @@ namespace sdx {
 
 Program::Program(size_t inputs, std::vector<Instruction> code)
     : inputs_(inputs), code_(std::move(code)) {
-  join_steps();
+  for (const Instruction& instruction : code_) {
+    Step step{instruction};
+    step.kind = instruction.binary ? Step::Kind::binary : Step::Kind::unary;
+    steps_.push_back(step);
+  }
+  join_swish();
+  join_scaling();
   assign_registers();
 }
 
+// What a step reads; returns how many.
+size_t Program::operands(const Step& step, uint16_t (&into)[4]) {
+  size_t count = 0;
+  into[count++] = step.a;
+  if (step.kind != Step::Kind::unary) into[count++] = step.b;
+  if (step.kind != Step::Kind::scaling) return count;
+  into[count++] = step.factor;
+  if (step.shift != kNone) into[count++] = step.shift;
+  return count;
+}
+
+size_t Program::readers(size_t step) const {
+  size_t count = 0;
+  uint16_t read[4];
+  for (const Step& other : steps_) {
+    for (size_t i = operands(other, read); i-- > 0;) count += read[i] == inputs_ + step ? 1 : 0;
+  }
+  return count;
+}
+
+// Step `step` has become part of the one before it, whose result is read in its place.
+void Program::drop(size_t step) {
+  steps_.erase(steps_.begin() + std::ptrdiff_t(step));
+  for (Step& other : steps_) {
+    for (uint16_t* operand : {&other.a, &other.b, &other.shift, &other.factor}) {
+      if (*operand != kNone && *operand >= inputs_ + step) --*operand;
+    }
+  }
+}
+
 // x * sigmoid(x) is swish with a factor of 1, to the bit: one pass instead of two.
-void Program::join_steps() {
-  steps_ = code_;
+void Program::join_swish() {
   for (size_t i = 0; i + 1 < steps_.size(); ++i) {
-    const Instruction first = steps_[i], second = steps_[i + 1];
-    const auto result = uint16_t(inputs_ + i);
-    const auto reads = [&](const Instruction& step) {
-      return (step.a == result ? 1 : 0) + (step.binary && step.b == result ? 1 : 0);
-    };
-    int readers = 0;
-    for (const Instruction& step : steps_) readers += reads(step);
-    if (first.binary || static_cast<UnaryOp>(first.op) != UnaryOp::sigmoid || readers != 1 ||
-        !second.binary || static_cast<BinaryOp>(second.op) != BinaryOp::mul || reads(second) != 1 ||
+    const Step first = steps_[i], second = steps_[i + 1];
+    const size_t result = inputs_ + i;
+    if (first.binary || static_cast<UnaryOp>(first.op) != UnaryOp::sigmoid || readers(i) != 1 ||
+        !second.binary || static_cast<BinaryOp>(second.op) != BinaryOp::mul ||
+        (second.a != result && second.b != result) ||
         (second.a == result ? second.b : second.a) != first.a) {
       continue;
     }
-    steps_[i] = {false, uint8_t(UnaryOp::swish), first.a, 0, 1.f, 0.f};
-    steps_.erase(steps_.begin() + std::ptrdiff_t(i) + 1);
-    for (Instruction& step : steps_) {
-      if (step.a > result) --step.a;
-      if (step.binary && step.b > result) --step.b;
+    steps_[i] = {{false, uint8_t(UnaryOp::swish), first.a, 0, 1.f, 0.f}};
+    drop(i + 1);
+  }
+}
+
+// (x - shift) * factor + term, as normalisations by known numbers end, and a relu behind it: one
+// pass instead of three or four. A NaN is canonical at the end, whatever it was on the way.
+void Program::join_scaling() {
+  // The operand that a step joins with the only use of the result before it.
+  const auto other_of = [&](size_t step, BinaryOp op) -> uint16_t {
+    if (step == 0 || step >= steps_.size()) return kNone;
+    const Step& s = steps_[step];
+    const auto value = uint16_t(inputs_ + step - 1);
+    if (s.kind != Step::Kind::binary || static_cast<BinaryOp>(s.op) != op || s.a == s.b ||
+        (s.a != value && s.b != value) || readers(step - 1) != 1) {
+      return kNone;
     }
+    return s.a == value ? s.b : s.a;
+  };
+  for (size_t i = 0; i + 1 < steps_.size(); ++i) {
+    const Step first = steps_[i];
+    const bool shifted = first.kind == Step::Kind::binary &&
+                         static_cast<BinaryOp>(first.op) == BinaryOp::sub && first.a != first.b &&
+                         other_of(i + 1, BinaryOp::mul) != kNone &&
+                         other_of(i + 2, BinaryOp::add) != kNone;
+    const bool plain = first.kind == Step::Kind::binary &&
+                       static_cast<BinaryOp>(first.op) == BinaryOp::mul && first.a != first.b &&
+                       other_of(i + 1, BinaryOp::add) != kNone;
+    if (!shifted && !plain) continue;
+    Step joined = first;
+    joined.kind = Step::Kind::scaling;
+    joined.shift = shifted ? first.b : kNone;
+    joined.factor = shifted ? other_of(i + 1, BinaryOp::mul) : first.b;
+    joined.b = other_of(shifted ? i + 2 : i + 1, BinaryOp::add);
+    const size_t parts = shifted ? 3 : 2;
+    if (i + parts < steps_.size()) {
+      const Step& next = steps_[i + parts];
+      joined.relu = next.kind == Step::Kind::unary &&
+                    static_cast<UnaryOp>(next.op) == UnaryOp::relu &&
+                    next.a == inputs_ + i + parts - 1 && readers(i + parts - 1) == 1;
+    }
+    steps_[i] = joined;
+    for (size_t gone = parts - 1 + (joined.relu ? 1 : 0); gone > 0; --gone) drop(i + 1);
   }
 }
 
@@ -45,8 +113,9 @@ void Program::join_steps() {
 void Program::assign_registers() {
   std::vector<size_t> last_reader(steps_.size(), steps_.size());
   for (size_t i = 0; i < steps_.size(); ++i) {
-    for (const uint16_t operand : {steps_[i].a, steps_[i].binary ? steps_[i].b : steps_[i].a}) {
-      if (operand >= inputs_) last_reader[operand - inputs_] = i;
+    uint16_t read[4];
+    for (size_t k = operands(steps_[i], read); k-- > 0;) {
+      if (read[k] >= inputs_) last_reader[read[k] - inputs_] = i;
     }
   }
   std::vector<uint16_t> free;
@@ -121,6 +190,7 @@ void Program::run(const float* const* in, const uint8_t* stride, float* out, siz
                   float* scratch, [[maybe_unused]] Isa isa) const {
   const auto unary = SDX_PICK(array_unary, isa);
   const auto binary = SDX_PICK(array_binary, isa);
+  const auto scaled = SDX_PICK(array_scaled, isa);
   for (size_t at = 0; at < n; at += kChunk) {
     const size_t count = std::min(kChunk, n - at);
     const auto data = [&](uint16_t operand) -> const float* {
@@ -131,9 +201,23 @@ void Program::run(const float* const* in, const uint8_t* stride, float* out, siz
       return operand < inputs_ ? stride[operand] : 1;
     };
     for (size_t i = 0; i < steps_.size(); ++i) {
-      const Instruction& instruction = steps_[i];
+      const Step& instruction = steps_[i];
       float* result = i + 1 == steps_.size() ? out + at : scratch + register_of_[i] * kChunk;
-      if (instruction.binary) {
+      if (instruction.kind == Step::Kind::scaling) {
+        Scaling s{};
+        s.x = data(instruction.a);
+        s.x_stride = uint8_t(step(instruction.a));
+        if (instruction.shift != kNone) {
+          s.shift = data(instruction.shift);
+          s.shift_stride = uint8_t(step(instruction.shift));
+        }
+        s.factor = data(instruction.factor);
+        s.factor_stride = uint8_t(step(instruction.factor));
+        s.term = data(instruction.b);
+        s.term_stride = uint8_t(step(instruction.b));
+        s.relu = instruction.relu;
+        scaled(s, result, count);
+      } else if (instruction.binary) {
         binary(static_cast<BinaryOp>(instruction.op), data(instruction.a), step(instruction.a),
                data(instruction.b), step(instruction.b), result, count);
       } else if (step(instruction.a) == 1) {

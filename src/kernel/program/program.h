@@ -38,7 +38,7 @@ class Program {
   const std::vector<Instruction>& code() const { return code_; }
   // The only operation of a program that has one, of one operand; else null.
   const Instruction* as_unary() const {
-    return steps_.size() == 1 && !steps_[0].binary ? &steps_[0] : nullptr;
+    return steps_.size() == 1 && steps_[0].kind == Step::Kind::unary ? &steps_[0] : nullptr;
   }
   // Floats of scratch that run() needs.
   size_t scratch() const { return registers_ * kChunk; }
@@ -50,12 +50,24 @@ class Program {
   float run_scalar(const float* in) const;
 
  private:
-  void join_steps();
+  // What runs in one pass: an instruction, or several.
+  struct Step : Instruction {
+    enum class Kind : uint8_t { unary, binary, scaling } kind = Kind::unary;
+    // (a - shift) * factor + b, and relu: kNone for no shift.
+    uint16_t shift = 0, factor = 0;
+    bool relu = false;
+  };
+  static constexpr uint16_t kNone = 0xffff;
+  static size_t operands(const Step& step, uint16_t (&into)[4]);
+  void drop(size_t step);
+  size_t readers(size_t step) const;
+  void join_swish();
+  void join_scaling();
   void assign_registers();
 
   size_t inputs_ = 0;
   std::vector<Instruction> code_;
-  std::vector<Instruction> steps_;     // what runs: the code with some pairs as one operation
+  std::vector<Step> steps_;            // what runs: the code with some neighbours as one
   std::vector<uint16_t> register_of_;  // by step; the last writes to the output
   size_t registers_ = 0;
 };

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cmath>
 
+#include "kernel/isa_testing.h"
+
 namespace sdx {
 
 TEST(Program, gives_the_bits_of_its_instructions_one_by_one) {
@@ -46,6 +48,44 @@ TEST(Program, a_sigmoid_times_its_operand_is_one_pass_with_the_same_bits) {
   for (size_t i = 0; i < x.size(); ++i) {
     ASSERT_EQ(std::bit_cast<uint32_t>(y[i]), std::bit_cast<uint32_t>(program->run_scalar(&x[i])))
         << x[i];
+  }
+}
+
+TEST(Program, shifts_factors_and_terms_in_one_pass_have_the_bits_of_one_by_one) {
+  const std::vector<std::vector<std::string>> programs = {
+      {"sub 0 1", "mul 4 2", "add 5 3"},
+      {"sub 0 1", "mul 2 4", "add 3 5", "relu 6 0 0"},
+      {"mul 0 2", "add 4 3", "relu 5 0 0", "mul 6 0"},
+      {"mul 2 0", "add 3 4"},
+      {"sub 0 1", "mul 4 2", "add 5 3", "mul 6 4"},             // what is read again stays
+      {"mul 0 1", "add 4 2", "sub 5 3", "mul 6 1", "add 7 0"},  // two behind each other
+      {"abs 0", "sub 4 1", "mul 5 4", "add 6 0", "relu 7 0 0", "neg 8"},
+      {"sub 0 0", "mul 4 1", "add 5 5"}};
+  std::vector<float> x[4];
+  for (size_t k = 0; k < 4; ++k) {
+    for (size_t i = 0; i < 700; ++i) x[k].push_back(std::sin(float(i * (k + 2) + k)) * 3);
+    const float specials[] = {NAN, -0.f, 0.f, INFINITY, -INFINITY, 1e-40f, -NAN};
+    for (size_t i = 0; i < 49; ++i) x[k][5 + i] = specials[k % 2 == 0 ? i % 7 : i / 7];
+  }
+  for (const auto& lines : programs) {
+    const auto program = Program::parse(4, lines);
+    ASSERT_TRUE(program.ok());
+    for (size_t strides = 0; strides < 16; ++strides) {
+      const float* in[4];
+      uint8_t stride[4];
+      for (size_t k = 0; k < 4; ++k) stride[k] = strides >> k & 1, in[k] = x[k].data();
+      for (const Isa isa : available_isas()) {
+        std::vector<float> y(700), scratch(program->scratch());
+        program->run(in, stride, y.data(), y.size(), scratch.data(), isa);
+        for (size_t i = 0; i < y.size(); ++i) {
+          float element[4];
+          for (size_t k = 0; k < 4; ++k) element[k] = x[k][i * stride[k]];
+          ASSERT_EQ(std::bit_cast<uint32_t>(y[i]),
+                    std::bit_cast<uint32_t>(program->run_scalar(element)))
+              << lines[0] << " " << strides << " at " << i << ", " << isa_name(isa);
+        }
+      }
+    }
   }
 }
 

@@ -26,6 +26,21 @@ void Walk::offsets(size_t r, size_t inputs, std::array<size_t, Program::kMostInp
   }
 }
 
+Row::Row(const Walk& walk, size_t row, size_t inputs) : walk_(walk), inputs_(inputs) {
+  walk.offsets(row, inputs, offsets_);
+  for (size_t d = walk.rank - 1; d-- > 0; row /= walk.dims[d]) at_[d] = row % walk.dims[d];
+}
+
+void Row::next() {
+  for (size_t d = walk_.rank - 1; d-- > 0;) {
+    const auto& stride = walk_.strides[d];
+    for (size_t k = 0; k < inputs_; ++k) offsets_[k] += stride[k];
+    if (++at_[d] < walk_.dims[d]) return;
+    for (size_t k = 0; k < inputs_; ++k) offsets_[k] -= stride[k] * walk_.dims[d];
+    at_[d] = 0;
+  }
+}
+
 bool make_walk(std::span<const int64_t> out, std::span<const View> inputs, Walk& walk) {
   walk = {};
   std::array<size_t, Program::kMostInputs> step;
@@ -204,11 +219,17 @@ Status run(const Elementwise& a, Args& args) {
                     size_t(thread) * scratch_floats(a, out.type);
     Offsets at;
     Inputs in;
-    for (size_t piece = begin; piece < end; ++piece) {
-      const size_t row = piece / pieces, first = piece % pieces * longest;
+    size_t row = begin / pieces, first = begin % pieces * longest;
+    Row place(walk, row, inputs);
+    for (size_t piece = begin; piece < end; ++piece, first += longest) {
+      if (first >= run) {
+        first = 0;
+        ++row;
+        place.next();
+      }
       const size_t count = std::min(longest, run - first);
-      walk.offsets(row, inputs, at);
-      for (size_t k = 0; k < inputs; ++k) at[k] += repeats.is[k] ? 0 : first * stride[k];
+      for (size_t k = 0; k < inputs; ++k)
+        at[k] = place.offset(k) + (repeats.is[k] ? 0 : first * stride[k]);
       if (out.type != DType::f32) {
         run_halves(a, args, at, stride.data(), row * run + first, count, memory);
         continue;

@@ -28,6 +28,19 @@ struct Walk {
   // Offset of each input at row r.
   void offsets(size_t r, size_t inputs, std::array<size_t, Program::kMostInputs>& into) const;
 };
+// A row of a walk and the offset of each input there.
+class Row {
+ public:
+  Row(const Walk& walk, size_t row, size_t inputs);
+  void next();
+  size_t offset(size_t input) const { return offsets_[input]; }
+
+ private:
+  const Walk& walk_;
+  size_t inputs_;
+  std::array<size_t, Walk::kMostDims> at_{};
+  std::array<size_t, Program::kMostInputs> offsets_;
+};
 // False if the merged rank is too high.
 bool make_walk(std::span<const int64_t> out, std::span<const View> inputs, Walk& walk);
 
