@@ -134,11 +134,35 @@ SDX_INLINE void each_row(const PoolShape& s, size_t z, size_t row, Each each) {
   }
 }
 
+// Sixteen floats of row[0, size) from row[at] on; those before and behind the row are `fill`.
+SDX_INLINE F32x16 load_within(const float* row, ptrdiff_t at, ptrdiff_t size, float fill) {
+  if (at >= 0 && at + 16 <= size) return load(row + at);
+  const int first = at >= 0 ? 0 : at < -16 ? 16 : int(-at);
+  const int end = size <= at ? 0 : size - at > 16 ? 16 : int(size - at);
+#if defined(SDX_ISA_avx512)
+  const auto within = __mmask16(((1u << end) - 1) & ~((1u << first) - 1));
+  return _mm512_mask_loadu_ps(F32x16(fill).v, within, row + at);
+#elif defined(SDX_ISA_avx2)
+  const auto eight = [&](int behind) {
+    const __m256i in =
+        _mm256_andnot_si256(first_of_eight(first - behind), first_of_eight(end - behind));
+    return F32(_mm256_blendv_ps(_mm256_set1_ps(fill), _mm256_maskload_ps(row + at + behind, in),
+                                _mm256_castsi256_ps(in)));
+  };
+  return {eight(0), eight(8)};
+#else
+  float lanes[16];
+  for (int i = 0; i < 16; ++i) lanes[i] = i >= first && i < end ? row[at + i] : fill;
+  return load(lanes);
+#endif
+}
+
 // Every second window, sixteen of a row at once: take(acc, their elements at one tap), where
-// 2 * i and 2 * i + 1 come out of the same 32.
+// 2 * i and 2 * i + 1 come out of the same 32. What is no element is `fill`.
 template <class V, class Take, class Done>
-SDX_INLINE void pool_pairs(const PoolShape& s, const float* x, float* y, V start, Take take,
-                           Done done) {
+SDX_INLINE void pool_pairs(const PoolShape& s, const float* x, float* y, float fill, V start,
+                           Take take, Done done) {
+  const auto size = ptrdiff_t(s.in[2]);
   const size_t width = s.out[2], taps = s.kernel[2];
   size_t at = 0;
   for (size_t z = 0; z < s.out[0]; ++z) {
@@ -149,10 +173,10 @@ SDX_INLINE void pool_pairs(const PoolShape& s, const float* x, float* y, V start
         each_row(
             s, z, row, [&](size_t line) __attribute__((always_inline)) {
               for (size_t k = 0; k < taps; k += 2) {
-                const float* from = x + line * s.in[2] + 2 * c + k;
-                const size_t reach = 2 * count - (k + 1 == taps ? 1 : 0);
-                const F32x16 low = load_n(from, reach < 16 ? reach : 16);
-                const F32x16 high = load_n(from + 16, reach < 16 ? 0 : reach - 16);
+                const float* from = x + line * s.in[2];
+                const ptrdiff_t first = ptrdiff_t(2 * c + k) - ptrdiff_t(s.pad[2]);
+                const F32x16 low = load_within(from, first, size, fill);
+                const F32x16 high = load_within(from, first + 16, size, fill);
                 acc = take(acc, every_second<0>(low, high));
                 if (k + 1 < taps) acc = take(acc, every_second<1>(low, high));
               }
@@ -195,7 +219,7 @@ void max_pool_planes(const PoolWork& work, const float* x, float* y, size_t plan
                   [](I32x16 acc, size_t) { return float_of(acc); });
   }
   for (size_t i = 0; s.reads_pairs() && i < planes; ++i) {
-    pool_pairs(s, x + i * s.inputs(), y + i * s.outputs(), none, greatest,
+    pool_pairs(s, x + i * s.inputs(), y + i * s.outputs(), -__builtin_inff(), none, greatest,
                [](I32x16 acc, size_t, size_t) { return float_of(acc); });
   }
   if (s.reads_in_place()) return;
@@ -220,7 +244,7 @@ void average_pool_planes(const PoolWork& work, const float* x, const PoolCounts&
   // done(sums, first output of the plane, how many) is what is written.
   const auto pool = [&](auto done) __attribute__((always_inline)) {
     for (size_t i = 0; s.reads_pairs() && i < planes; ++i) {
-      pool_pairs(s, x + i * s.inputs(), y + i * s.outputs(), zero, add, done);
+      pool_pairs(s, x + i * s.inputs(), y + i * s.outputs(), 0.0f, zero, add, done);
     }
     if (s.reads_pairs()) return;
     pool_planes(

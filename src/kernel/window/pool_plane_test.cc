@@ -137,8 +137,7 @@ TEST(PoolPlane, reads_every_second_window_in_place) {
     for (const size_t columns : {5, 14, 17, 33, 66, 71}) {
       for (const size_t pad : {0, 1}) {
         PoolShape s = square(10, columns, kernel, 2, pad);
-        s.pad[2] = 0;
-        s.out[2] = (columns - kernel) / 2 + 1;
+        if (pad == 1 && columns % 3 == 0) s.out[2] += 1;  // which meets nothing but padding
         ASSERT_TRUE(s.reads_pairs());
         expect_reference_bits(s, true);
         expect_reference_bits(s, false);
