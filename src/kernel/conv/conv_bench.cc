@@ -32,7 +32,7 @@ void conv_layer(benchmark::State& state) {
   const ConvShape s = layer(state);
   const size_t pixels = s.out[1] * s.out[2];
   std::vector<float> x(s.in_channels * s.in[1] * s.in[2], 0.5f),
-      w(conv_planes_packed_size(s), 0.25f), packed(w.size());
+      w(s.out_channels * conv_depth(s), 0.25f), packed(conv_planes_packed_size(s));
   std::vector<float> y(s.out_channels * pixels), scratch(conv_planes_scratch_bytes(s, 1) / 4);
   Pool pool(1);
   conv_planes_pack(s, w.data(), packed.data(), pool);
@@ -64,7 +64,7 @@ void conv_blocked_layer(benchmark::State& state) {
   const bool plain = s.in_channels < kBlockLanes;
   const size_t pixels = s.out[1] * s.out[2], lanes = plain ? 1 : kBlockLanes;
   std::vector<float> x((s.in_channels + lanes - 1) / lanes * lanes * s.in[1] * s.in[2], 0.5f);
-  std::vector<float> w(conv_planes_packed_size(s), 0.25f), packed(conv_blocked_packed_size(s));
+  std::vector<float> w(s.out_channels * conv_depth(s), 0.25f), packed(conv_blocked_packed_size(s));
   std::vector<float> y(channel_blocks(s.out_channels) * kBlockLanes * pixels);
   std::vector<float> scratch(conv_blocked_scratch_bytes(s, plain) / 4);
   Pool pool(1);
@@ -105,7 +105,8 @@ BENCHMARK(conv_blocked_layer)
 void conv_int8_layer(benchmark::State& state) {
   const ConvShape s = layer(state);
   const size_t pixels = s.out[1] * s.out[2];
-  std::vector<uint8_t> x(s.in_channels * s.in[1] * s.in[2], 3), w(conv_planes_packed_size(s), 5);
+  std::vector<uint8_t> x(s.in_channels * s.in[1] * s.in[2], 3),
+      w(s.out_channels * conv_depth(s), 5);
   std::vector<int32_t> packed(conv_int8_planes_packed_size(s)), y(s.out_channels * pixels);
   std::vector<int32_t> scratch(conv_int8_planes_scratch_bytes(s, 1) / 4);
   Pool pool(1);

@@ -1,6 +1,7 @@
 // Conv.
 #include "ops/conv/conv.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -199,8 +200,18 @@ int64_t gain_of_channels_last(const Fact& x, const Fact& y) {
   return short_signal ? bytes : -bytes / 16;
 }
 
-// By an operator of its own. Blocks, of two spatial axes, are what convolutions like best: half of
-// a tensor's move for each.
+// What blocks are worth, in the same measure: half of a tensor's move for each. Groups are small
+// products, which fill the tiles of planes badly, and have no other layout: a part of the time of
+// their products too.
+int64_t gain_of_blocks(const ConvShape& s, const Fact& x, const Fact& y) {
+  const int64_t bytes = image_bytes(x) + image_bytes(y);
+  if (s.groups == 1 || s.groups == s.in_channels) return bytes / 4;
+  const double products = double(image_bytes(y)) / sizeof(float) * double(conv_depth(s));
+  constexpr double kMost = double(int64_t{1} << 34), kInTheTimeOfAByte = 12;
+  return bytes / 4 + int64_t(std::min(kMost, products / kInTheTimeOfAByte));
+}
+
+// By an operator of its own.
 std::optional<Relaid> layout(const Conv& a, const Relay& asked) {
   constexpr int64_t kFewestChannels = 8;  // fewer leave most lanes of a block empty
   const Fact &x = asked.x(), &w = asked.in[1], &y = asked.out[0];
@@ -225,7 +236,7 @@ std::optional<Relaid> layout(const Conv& a, const Relay& asked) {
   made.use.opset = made.use.op->signatures().back().since;
   if (!blocked) made.inputs.resize(3);  // more parts of X may follow the bias
   made.inputs[0].plain_too = blocked && s.in_channels < kBlockLanes && s.groups == 1;
-  made.gain = blocked ? (image_bytes(x) + image_bytes(y)) / 4 : gain_of_channels_last(x, y);
+  made.gain = blocked ? gain_of_blocks(s, x, y) : gain_of_channels_last(x, y);
   return made;
 }
 

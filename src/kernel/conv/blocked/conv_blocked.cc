@@ -74,7 +74,7 @@ void run_depthwise(const BlockedConvArgs& g, Pool& pool, Isa isa) {
   const size_t blocks = blocks_of(s), taps = conv_taps(s), rows = s.out[1];
   const size_t in_plane = s.in[1] * s.in[2] * kBlockLanes;
   const size_t out_plane = rows * s.out[2] * kBlockLanes;
-  const float* bias = g.bias ? g.weights + blocks * taps * kBlockLanes : nullptr;
+  const float* bias = g.bias ? g.weights + blocks * taps * kBlockLanes : g.bias_apart;
   const size_t threads = threads_for(s, pool), want = 8 * threads;
   const size_t parts =
       threads == 1 || s.batch * blocks >= want ? 1 : std::min(rows, (want + blocks - 1) / blocks);
@@ -104,10 +104,10 @@ void run_depthwise(const BlockedConvArgs& g, Pool& pool, Isa isa) {
 
 bool conv_blocked_fits(const ConvShape& s, bool plain) {
   if (s.in[0] != 1 || s.out[0] != 1 || s.kernel[0] != 1) return false;
-  if (s.groups == 1) return s.stride[2] <= 2 && (!plain || s.in_channels < kBlockLanes);
+  if (s.groups == 1) return !plain || s.in_channels < kBlockLanes;
   if (plain) return false;
   if (is_depthwise(s)) return depthwise_tiles_fit(s);
-  return s.stride[2] <= 2 && s.in_channels % (s.groups * kBlockLanes) == 0 &&
+  return s.in_channels % (s.groups * kBlockLanes) == 0 &&
          s.out_channels % (s.groups * kBlockLanes) == 0;
 }
 
@@ -120,7 +120,8 @@ void conv_blocked_pack(const ConvShape& s, const float* w, const float* bias, fl
                        Pool& pool) {
   const size_t out = blocks_of(s) * kBlockLanes, depth = conv_depth(s), taps = conv_taps(s);
   const size_t wide = is_depthwise(s) ? kBlockLanes : kBlockedPanel;
-  const size_t group = is_depthwise(s) ? out : group_channels(s), panels = (group + wide - 1) / wide;
+  const size_t group = is_depthwise(s) ? out : group_channels(s),
+               panels = (group + wide - 1) / wide;
   pool.parallel(out / group * panels, 1, [&](size_t begin, size_t end, int) {
     for (size_t panel = begin; panel < end; ++panel) {
       const size_t in_group = panel % panels * wide, columns = std::min(wide, group - in_group);
@@ -167,6 +168,7 @@ void conv_blocked(const BlockedConvArgs& g, Pool& pool, Isa isa) {
   work.tap = taps;
   work.taps = conv_taps(s);
   const size_t out = group_channels(s), depth = conv_depth(s);
+  const float* bias = g.bias ? g.weights + s.groups * out * depth : g.bias_apart;
   work.blocks = out / kBlockLanes;
   work.rows = s.out[1];
   work.width = s.out[2];
@@ -214,7 +216,7 @@ void conv_blocked(const BlockedConvArgs& g, Pool& pool, Isa isa) {
         const size_t panel = i / tile_parts % panel_parts, tile = i % tile_parts;
         w.x = x + group * (p.planes / s.groups) * plane;
         w.weights = g.weights + group * out * depth;
-        w.bias = g.bias ? g.weights + s.groups * out * depth + group * out : nullptr;
+        w.bias = bias == nullptr ? nullptr : bias + group * out;
         w.row = (n * s.groups + group) * w.blocks;
         w.y = g.y + w.row * out_plane;
         if (g.clamp.other != nullptr) w.clamp.other = g.clamp.other + w.row * out_plane;

@@ -20,12 +20,13 @@ inline constexpr size_t kBlockLanes = 16;
 inline size_t channel_blocks(size_t channels) { return (channels + kBlockLanes - 1) / kBlockLanes; }
 
 struct BlockedConvArgs {
-  ConvShape shape;                 // as conv_blocked_fits wants it
-  bool plain = false;              // x is [batch][in_channels][row][column] all the same
-  const float* x = nullptr;        // channels in blocks
-  const float* weights = nullptr;  // what conv_blocked_pack wrote
-  bool bias = false;               // the packed weights end with one
-  float* y = nullptr;              // channels in blocks
+  ConvShape shape;                    // as conv_blocked_fits wants it
+  bool plain = false;                 // x is [batch][in_channels][row][column] all the same
+  const float* x = nullptr;           // channels in blocks
+  const float* weights = nullptr;     // what conv_blocked_pack wrote
+  bool bias = false;                  // the packed weights end with one
+  const float* bias_apart = nullptr;  // or it is here, in whole blocks
+  float* y = nullptr;                 // channels in blocks
   ClampEpilogue clamp;
   // In place of `clamp`: rows are blocks of output channels, numbered through the batch; columns
   // are positions times 16.
@@ -33,8 +34,8 @@ struct BlockedConvArgs {
   void* scratch = nullptr;  // conv_blocked_scratch_bytes(), aligned to 64
 };
 
-// As many groups as channels in and out; or, with strides 1 and 2 along the width, one group, or
-// several of whole blocks in and out. `plain`: one group of fewer than 16 channels.
+// One group, as many as channels in and out, or some of whole blocks in and out. `plain`: one group
+// of fewer than 16 channels.
 bool conv_blocked_fits(const ConvShape&, bool plain);
 
 void conv_blocked(const BlockedConvArgs&, Pool&, Isa);

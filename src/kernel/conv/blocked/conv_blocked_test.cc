@@ -131,6 +131,8 @@ TEST(ConvBlocked, large_kernels_equal_the_reference) {
   expect_reference_bits(planar(2, 1, 20, 20, 7, 7, 3, 1, 1), 2);
   expect_reference_bits(planar(1, 1, 33, 16, 11, 13, 3, 2, 1), 3);
   expect_reference_bits(planar(1, 1, 16, 16, 8, 8, 5, 2, 2), 4);
+  expect_reference_bits(planar(1, 1, 32, 40, 16, 17, 4, 4, 0), 6);
+  expect_reference_bits(planar(1, 1, 20, 16, 11, 11, 2, 3, 1), 7);
   ConvShape s = planar(1, 1, 16, 24, 12, 12, 3, 1, 2);
   s.dilation[1] = s.dilation[2] = 2;
   expect_reference_bits(with_output(s, s.pad), 5);
@@ -140,6 +142,7 @@ TEST(ConvBlocked, planes_as_input_equal_the_reference) {
   expect_reference_bits(planar(1, 1, 3, 32, 16, 18, 3, 2, 1), 1, true);
   expect_reference_bits(planar(2, 1, 3, 20, 15, 15, 7, 2, 3), 2, true);
   expect_reference_bits(planar(1, 1, 1, 16, 5, 5, 3, 1, 0), 3, true);
+  expect_reference_bits(planar(1, 1, 3, 32, 12, 17, 4, 4, 0), 4, true);
 }
 
 TEST(ConvBlocked, depthwise_equals_the_reference) {

@@ -151,12 +151,14 @@ size_t weights_of(const ConvShape& s) { return s.out_channels * conv_depth(s); }
 
 // Behind the weights stands whether all of them are finite, if that matters.
 size_t conv_planes_packed_size(const ConvShape& s) {
+  if (runs_in_blocks(s)) return blocks_packed_floats(s);
   return weights_of(s) + (leaves_padding_out(s) ? aligned_floats(1) : 0);
 }
 
 // Row block by row block, packed[row * depth + k * rows + row in block], k in the order of the
 // reduction.
 void conv_planes_pack(const ConvShape& s, const float* w, float* packed, Pool& pool) {
+  if (runs_in_blocks(s)) return pack_blocks(s, w, packed, pool);
   if (is_depthwise(s)) {
     std::copy(w, w + weights_of(s), packed);
     return;
@@ -183,6 +185,7 @@ void conv_planes_pack(const ConvShape& s, const float* w, float* packed, Pool& p
 }
 
 size_t conv_planes_scratch_bytes(const ConvShape& given, int threads) {
+  if (runs_in_blocks(given)) return blocks_scratch_floats(given, threads) * sizeof(float);
   const ConvShape s = flattened(given);
   const Layout l = layout(s, staged_form(s, !is_depthwise(s)));
   return (l.staged + size_t(threads) * l.per_thread) * sizeof(float);
@@ -192,6 +195,7 @@ void conv_planes(const ConvArgs& g, Pool& pool, Isa isa) {
   const ConvShape s = flattened(g.shape);
   const size_t pixels = conv_positions(s);
   if (s.batch == 0 || s.out_channels == 0 || pixels == 0) return;
+  if (runs_in_blocks(g.shape)) return run_in_blocks(g, pool, isa);
   const Staged staged = staged_form(s, !is_depthwise(s));
   if (is_depthwise(s)) return run_depthwise(g, s, staged, pool, isa);
 

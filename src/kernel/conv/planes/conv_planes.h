@@ -30,8 +30,7 @@ struct ConvArgs {
 void conv_planes(const ConvArgs&, Pool&, Isa);
 size_t conv_planes_scratch_bytes(const ConvShape&, int threads);
 
-// w is [out_channels][in_channels / groups][kernel...]; the packed form has as many elements, at
-// every level the same.
+// w is [out_channels][in_channels / groups][kernel...]; the packed form is the same at every level.
 size_t conv_planes_packed_size(const ConvShape&);
 void conv_planes_pack(const ConvShape&, const float* w, float* packed, Pool&);
 

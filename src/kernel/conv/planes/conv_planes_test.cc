@@ -150,10 +150,33 @@ TEST(Conv, narrow_depthwise_images_equal_the_reference) {
       }
     }
   }
+  for (const size_t size : {2, 7, 14, 17, 28}) {
+    for (const size_t kernel : {3, 4, 5, 7}) {
+      for (const size_t stride : {1, 2, 3}) {
+        ++seed;
+        expect_reference_bits(planar(2, 35, 35, 35, size, size + 1, kernel, stride, kernel / 2),
+                              seed, seed % 3 == 0);
+      }
+    }
+  }
+  ConvShape dilated = planar(1, 48, 48, 48, 15, 15, 3, 1, 2);
+  dilated.dilation[1] = dilated.dilation[2] = 2;
+  dilated.out[1] = dilated.out[2] = 15;
+  expect_reference_bits(dilated, 4, true);
   ConvShape s = planar(1, 3, 3, 3, 15, 15, 5, 1, 4);
   s.dilation[1] = s.dilation[2] = 2;
   s.out[1] = s.out[2] = 15;
   expect_reference_bits(s, 3, true);
+}
+
+TEST(Conv, what_runs_in_blocks_equals_the_reference) {
+  for (const bool specials : {false, true}) {
+    expect_reference_bits(planar(2, 1, 40, 32, 9, 11, 3, 1, 1), 1, specials);
+    expect_reference_bits(planar(1, 1, 128, 31, 7, 7, 2, 1, 0), 2, specials);
+    expect_reference_bits(planar(1, 2, 32, 64, 10, 9, 3, 2, 1), 3, specials);
+    expect_reference_bits(planar(1, 1, 3, 48, 20, 24, 4, 4, 0), 4, specials);
+    expect_reference_bits(planar(1, 1, 64, 16, 16, 16, 8, 8, 0), 5, specials);
+  }
 }
 
 TEST(Conv, padding_is_a_zero_that_takes_part) {

@@ -84,6 +84,13 @@ struct ConvArgs;
 class Pool;
 void run_in_parts(const ConvArgs&, float* sums, float* panels, size_t per_thread, Pool&, Isa);
 
+// Some run as blocks of channels (blocks.cc), with weights and scratch of their own.
+bool runs_in_blocks(const ConvShape&);
+size_t blocks_packed_floats(const ConvShape&);
+void pack_blocks(const ConvShape&, const float* w, float* packed, Pool&);
+size_t blocks_scratch_floats(const ConvShape&, int threads);
+void run_in_blocks(const ConvArgs&, Pool&, Isa);
+
 // Packed patches that stay in the second-level cache while all row blocks pass over them.
 inline constexpr size_t kPanelFloats = 131072;
 
