@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "attest/attest.h"
 #include "base/deadline.h"
 #include "base/stack.h"
 #include "bounds.h"
@@ -181,7 +182,7 @@ int program(int argc, char** argv, std::span<const MakeCommand> more) {
       compare_command(app), convert_command(app), ops_command(app),   completion_command(app),
       stream_command(app),  score_command(app),   manual_command(app)};
   for (const MakeCommand make : {extract_command, simplify_command, diff_command, inputs_command,
-                                 view_command, version_command})
+                                 view_command, version_command, attest_command, verify_command})
     commands.push_back(make(app));
   for (const MakeCommand make : more) commands.push_back(make(app));
   parser.set_version_flag("--version", version_line());

@@ -1,4 +1,4 @@
-// sardonyx serve and verify: the doors to the server's room.
+// sardonyx serve, and recorded requests for `verify`: the doors to the server's room.
 #include <serve/record.h>
 #include <serve/server.h>
 
@@ -95,17 +95,10 @@ Command serve_command(CommandLine program) {
   return {app, [flags] { return run(*flags); }};
 }
 
-Command verify_command(CommandLine program) {
-  const CommandLine app =
-      program.command("verify", "run a recorded request again and compare its answer");
-  auto file = std::make_shared<std::string>(), model = std::make_shared<std::string>();
-  app.option("file", *file, "what `serve --record` wrote").required();
-  app.option("--model", *model, "the model's file, if it lies elsewhere now");
-  return {app, [file, model] {
-            const auto same = sardonyx::serve::verify_record(*file, *model);
-            if (!same) return complain(same.failure());
-            return *same ? kOk : kWrong;
-          }};
+int verify_recorded(const std::string& file, const std::string& model) {
+  const auto same = sardonyx::serve::verify_record(file, model);
+  if (!same) return complain(same.failure());
+  return *same ? kOk : kWrong;
 }
 
 }  // namespace sdx::cli

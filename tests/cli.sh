@@ -5,7 +5,7 @@ source "$(dirname "$0")/expect.sh"
 
 # Every command explains itself.
 expect 0 "info" "$sardonyx" -h
-for command in info check fix show run test bench profile compare convert ops stream score extract simplify diff inputs version; do
+for command in info check fix show run test bench profile compare convert ops stream score extract simplify diff inputs version attest verify; do
   expect 0 "Usage" "$sardonyx" "$command" -h
 done
 expect 2 "" "$sardonyx"
@@ -122,6 +122,8 @@ expect 2 'did you mean "N"' "$sardonyx" run "$data/softmax.onnx" --random 1 --se
 expect 2 'is not a size' "$sardonyx" run "$data/softmax.onnx" --random 1 --set N=-2
 expect 0 'N = 1' "$sardonyx" run "$data/softmax.onnx" --random 1
 expect 0 'y f32[2,3] =' "$sardonyx" run "$data/softmax.onnx" --random 1 --set N=2
+npy '>f4' '(1, 3)' '\x3f\x80\x00\x00\x3f\x80\x00\x00\x3f\x80\x00\x00' > "$work/turned.npy"
+expect 2 'the order of another machine' "$sardonyx" run "$data/softmax.onnx" --input x="$work/turned.npy"
 npy '<f4' '(1, 3)' '\x00\x00\x80\x3f\x00\x00\x80\x3f\x00\x00\x80\x3f' > "$work/ones.npy"
 expect 0 'y f32[1,3] = 0.33333334 0.33333334 0.33333334' "$sardonyx" run "$data/softmax.onnx" --input x="$work/ones.npy"
 npy '<f4' '(3,)' '\x00\x00\x80\x3f\x00\x00\x80\x3f\x00\x00\x80\x3f' > "$work/flat.npy"

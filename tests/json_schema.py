@@ -45,6 +45,12 @@ def cases(work):
     yield "journal", 0, ("show", LOOP, "--at", "plan", "--journal", "--format", "json")
     yield "ops", 0, ("ops", "--json")
     yield "version", 0, ("version", "--json")
+    yield "attest", 0, ("attest", STATIC, "--random", "1")
+    other = f"{work}/other.onnx"
+    pathlib.Path(other).write_bytes(STATIC.read_bytes() + b"\x32\x00")
+    subprocess.run([SARDONYX, "attest", STATIC, "--random", "1", "-o", f"{work}/attested.json"], stdout=subprocess.DEVNULL, check=True)
+    yield "verify", 0, ("verify", f"{work}/attested.json", "--json")
+    yield "verify", 1, ("verify", f"{work}/attested.json", "--json", "--model", other)
 
 
 def problems(name, value):
