@@ -10,17 +10,12 @@ mkdir -p "$work/road"
 for folder in bytes base; do ln -sfn "$root/src/$folder" "$work/road/$folder"; done
 ln -sfn "$root/serve" "$work/road/serve"
 release=$(sed -n 's/.*project(.*VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt" | head -1)
-objects=()
-build_one() {
-  local source=$1 object=$2
-  [ "$object" -nt "$source" ] || clang++ -std=c++20 -O1 -g1 -DFMT_SHARED -DSARDONYX_RELEASE="\"${release:-0}\"" -fsanitize="$sanitizer" \
-    -fno-omit-frame-pointer -I"$root/include" -I"$work/road" -c "$source" -o "$object"
+build_one() {  # SOURCE OBJECT
+  [ "$2" -nt "$1" ] || clang++ -std=c++20 -O1 -g1 -DFMT_SHARED -DSARDONYX_RELEASE="\"${release:-0}\"" -fsanitize="$sanitizer" \
+    -fno-omit-frame-pointer -I"$root/include" -I"$work/road" -c "$1" -o "$2"
 }
-for source in $(cd "$root" && find serve -name '*.cc' | grep -vE '_test\.cc|_client\.cc|/fuzz\.cc|/queue/' | sort); do
-  object=$work/$(echo "$source" | tr / _).o
-  objects+=("$object")
-  build_one "$root/$source" "$object"
-done
+export -f build_one
+export release sanitizer root work
 cat > "$work/main.cc" <<'MAIN'
 #include <cstdio>
 #include "serve/server.h"
@@ -31,8 +26,15 @@ int main(int, char** words) {
   return sardonyx::serve::serve(settings);
 }
 MAIN
-build_one "$work/main.cc" "$work/main.o"
-build_one "$build/serve/page.cc" "$work/page.o"
-clang++ -fsanitize="$sanitizer" "$work/main.o" "$work/page.o" "${objects[@]}" "$build/libsardonyx.a" -lnghttp2 -lssl -lcrypto -lsimdjson -lz \
+{
+  echo "$work/main.cc $work/main.o"
+  echo "$build/serve/page.cc $work/page.o"
+  cd "$root"
+  find serve -name '*.cc' | grep -vE '_test\.cc|_client\.cc|/fuzz\.cc|/queue/' | sort |
+    while read -r source; do echo "$root/$source $work/$(echo "$source" | tr / _).o"; done
+} > "$work/list"
+xargs -P "$(nproc)" -L 1 bash -c 'build_one "$0" "$1"' < "$work/list"
+mapfile -t objects < <(cut -d' ' -f2 "$work/list")
+clang++ -fsanitize="$sanitizer" "${objects[@]}" "$build/libsardonyx.a" -lnghttp2 -lssl -lcrypto -lsimdjson -lz \
   -lfmt -lre2 -ljpeg -lpng -ltiff -lwebp -lopenjp2 -lpthread -o "$work/server"
 exec /usr/bin/python3 "$root/serve/tests/load_test.py" "$work/server" "$seconds"

@@ -337,7 +337,7 @@ void Rest::settings(const ExchangePtr& exchange, const Call& call) {
   }
   nlohmann::json now = nlohmann::json::object();
   for (const auto& [name, value] : logging ? log_tuning() : trace_tuning(core_.settings)) {
-    std::visit([&](const auto& plain) { now[name] = plain; }, value);
+    std::visit([&to = now[name]](const auto& plain) { to = plain; }, value);
   }
   answer(exchange, now.dump());
 }

@@ -46,10 +46,12 @@ def pinned(cores, command):
 
 
 def cpu_s(process):
-    """Seconds of CPU time that a process has taken."""
-    with open(f"/proc/{process.pid}/stat") as file:
-        fields = file.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    """Seconds of CPU time that a process's threads have taken, to the nanosecond."""
+    total = 0
+    for task in os.listdir(f"/proc/{process.pid}/task"):
+        with open(f"/proc/{process.pid}/task/{task}/schedstat") as file:
+            total += int(file.read().split()[0])
+    return total / 1e9
 
 
 class Server:

@@ -232,7 +232,7 @@ def reloads():
                 seen[index] = json.loads(answer.split(b"\r\n\r\n", 1)[1])["outputs"][0]["data"][0] if not bad else None
         threads = [threading.Thread(target=ask, args=(i,)) for i in range(len(counts))]
         [thread.start() for thread in threads]
-        warm, memory = max(20, arguments.reloads // 5), []
+        warm, memory = arguments.reloads // 5, []
         for number in range(arguments.reloads):
             factor = number % 7 + 2
             publish(factor)

@@ -240,7 +240,7 @@ Outcome<InferResult> ServedModel::run(Seat& seat, const InferRequest& request,
     const std::lock_guard lock(sequences_mutex);
     const auto kept = sequences.find(request.sequence);
     for (const auto& [output, name] : settings_.states) {
-      const auto same = [&](const NamedValue& value) { return value.first == name; };
+      const auto same = [&input = name](const NamedValue& value) { return value.first == input; };
       if (kept == sequences.end() || std::any_of(inputs.begin(), inputs.end(), same)) continue;
       const auto state = kept->second.states.find(name);
       if (state != kept->second.states.end()) inputs.emplace_back(state->first, state->second);
