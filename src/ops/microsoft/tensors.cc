@@ -70,10 +70,34 @@ Result<Wires> compose_expand_dims(Composer& c) {
   return Wires{c.add(unsqueeze, {c.in(0), known ? c.ints(*known) : axis})};
 }
 
+// Around a place beyond the border, a cubic sample reads the edge for each pixel that is not there,
+// where ai.onnx moves the place itself to the edge. With two pixels more of the edge at each side,
+// both are the same; the grid of -1 to 1 then spans as much more.
+struct Sampled {
+  Wire x, grid;
+};
+Sampled with_edges(Composer& c, bool corners) {
+  constexpr int64_t kMore = 2;
+  c.require(c.fact(c.in(0)).rank() == 4, "SDX-T1056", "X is {}; it must have 4 dimensions",
+            c.fact(c.in(0)).text());
+  if (c.failed()) return {};
+  const auto share = [&](size_t axis) {
+    const auto pixels = double(c.size(c.in(0), axis, "X") - (corners ? 1 : 0));
+    return float(pixels / (pixels + 2 * kMore));
+  };
+  const Wire shares = c.constant(Tensor::of<float>({2}, {share(3), share(2)}));
+  const Wire pads = c.ints({0, 0, kMore, kMore, 0, 0, kMore, kMore});
+  return {c.add(pad, {c.in(0), pads}, {{"mode", std::string("edge")}}),
+          c.add(mul, {c.in(1), c.cast(shares, c.fact(c.in(1)).type)})};
+}
+
 Result<Wires> compose_grid_sample(Composer& c) {
   const std::string& mode = c.node().s("mode");
   const std::string name = mode == "bilinear" ? "linear" : mode == "bicubic" ? "cubic" : mode;
-  return Wires{c.add(grid_sample, {c.in(0), c.in(1)},
+  Sampled from{c.in(0), c.in(1)};
+  if (name == "cubic" && c.node().s("padding_mode") == "border")
+    from = with_edges(c, c.node().i("align_corners") != 0);
+  return Wires{c.add(grid_sample, {from.x, from.grid},
                      {{"align_corners", c.node().i("align_corners")},
                       {"mode", name},
                       {"padding_mode", c.node().s("padding_mode")}})};
@@ -195,7 +219,16 @@ std::vector<Case> cases_grid_sample() {
        .opset = 1,
        .attrs = {{"align_corners", int64_t{1}}},
        .inputs = {Tensor::of<float>({1, 1, 1, 2}, {2, 4}), Tensor::of<float>({1, 1, 1, 2}, {0, 0})},
-       .expected = {Tensor::of<float>({1, 1, 1, 1}, {3})}}};
+       .expected = {Tensor::of<float>({1, 1, 1, 1}, {3})}},
+      {.name = "a_cubic_beyond_the_border_reads_the_edge_for_each_pixel",
+       .opset = 1,
+       .attrs = {{"align_corners", int64_t{1}},
+                 {"mode", std::string("bicubic")},
+                 {"padding_mode", std::string("border")}},
+       // Half a pixel beyond the last: 1.09375 of it and -0.09375 of the one before.
+       .inputs = {Tensor::of<float>({1, 1, 2, 5}, {0, 0, 0, 0, 16, 0, 0, 0, 0, 16}),
+                  Tensor::of<float>({1, 1, 1, 2}, {1.25f, 0})},
+       .expected = {Tensor::of<float>({1, 1, 1, 1}, {17.5f})}}};
 }
 std::vector<Case> cases_torch_embedding() {
   return {{.name = "rows_of_the_table",
