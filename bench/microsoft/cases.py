@@ -20,10 +20,11 @@ class Case:
     """A node with its inputs: arrays, or None where one is left out. Inputs in `const` are initializers."""
 
     def __init__(self, op, inputs, attrs=None, outputs=1, const=(), domain=DOMAIN, opset=17, note="", tolerance=None,
-                 wanted=None):
+                 wanted=None, types=None):
         self.op, self.inputs, self.attrs, self.domain, self.opset = op, list(inputs), dict(attrs or {}), domain, opset
         self.outputs, self.const, self.note, self.tolerance = outputs, set(const), note, tolerance
         self.wanted = wanted if wanted is not None else [True] * outputs
+        self.types = types or {}  # of outputs that the inputs leave open
         self.folder = None
 
     def names(self):
@@ -41,7 +42,8 @@ class Case:
         values = [helper.make_tensor_value_info(name, proto(array, name).data_type, list(array.shape))
                   for name, array in self.fed()]
         consts = [proto(array, f"i{i}") for i, array in enumerate(self.inputs) if array is not None and i in self.const]
-        results = [helper.make_empty_tensor_value_info(name) for name in outs if name]
+        results = [helper.make_tensor_value_info(name, self.types[i], None) if i in self.types else
+                   helper.make_empty_tensor_value_info(name) for i, name in enumerate(outs) if name]
         graph = helper.make_graph([node], "case", values, results, consts)
         imports = [helper.make_opsetid("", self.opset)]
         if self.domain:
@@ -668,7 +670,8 @@ def MultiHeadAttention(r):
         inputs = [r.f(batch, 1, 16), r.f(batch, 2, keys, 8), r.f(batch, 2, keys, 8), r.f(48), None,
                   r.f(1, 2, 1, keys) if n % 3 else None, None, None, np.array([1], np.int32),
                   np.zeros((batch, 1, keys + 2), np.int32)]
-        yield inputs, {"num_heads": 2}, {"outputs": 4, "wanted": [True, False, False, True]}
+        yield inputs, {"num_heads": 2}, \
+            {"outputs": 4, "wanted": [True, False, False, True], "types": {3: TensorProto.FLOAT}}
 
 
 @cases_of
