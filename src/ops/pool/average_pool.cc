@@ -68,10 +68,39 @@ Status reference(const AveragePool& a, Args& args) {
   return ok();
 }
 
-bool fits(const AveragePool& a, const Call& call) { return plane_fits(a.window, call); }
+bool fits(const AveragePool& a, const Call& call) {
+  constexpr size_t kMostTaps = size_t{1} << 24;  // counts are whole numbers of floats
+  if (!plane_fits(a.window, call)) return false;
+  const Dims x = call.in[0].dims(), y = call.out[0].dims();
+  return resolve(a.window, std::span(x).subspan(2), std::span(y).subspan(2), {}).taps <= kMostTaps;
+}
 
-// Scratch: one count per output, then what all poolings need.
-size_t count_floats(const WindowAxes& w) { return aligned_floats(w.out); }
+// Scratch: one count per output, those of one axis, then what all poolings need.
+size_t axis_floats(const WindowAxes& w) {
+  int64_t most = 0;
+  for (size_t i = 0; i < w.spatial; ++i) most = std::max<int64_t>(most, w.axis[i].out);
+  return aligned_floats(size_t(most));
+}
+size_t count_floats(const WindowAxes& w) { return aligned_floats(w.out) + axis_floats(w); }
+
+// The count of an output is the product of those of its axes. They are small integers, so that
+// products of floats are exact.
+void find_counts(const AveragePool& a, const WindowAxes& w, float* counts) {
+  float* along = counts + aligned_floats(w.out);
+  size_t rows = 1;
+  counts[0] = 1;
+  for (size_t i = 0; i < w.spatial; ++i) {
+    const auto out = size_t(w.axis[i].out);
+    for (size_t o = 0; o < out; ++o)
+      along[o] = float(counted(w.axis[i], int64_t(o), a.count_padding));
+    // From behind: a row is read before its place is written to.
+    for (size_t row = rows; row-- > 0;) {
+      const float before = counts[row];
+      for (size_t o = 0; o < out; ++o) counts[row * out + o] = before * along[o];
+    }
+    rows *= out;
+  }
+}
 size_t scratch(const AveragePool& a, const Call& call) {
   const Dims x = call.in[0].dims(), y = call.out[0].dims();
   const WindowAxes w = resolve(a.window, std::span(x).subspan(2), std::span(y).subspan(2), {});
@@ -82,12 +111,7 @@ Status run(const AveragePool& a, Args& args) {
   const WindowAxes w = resolve(a.window, x.dims.subspan(2), y.dims.subspan(2), {});
   const PoolShape shape = plane_shape(w);
   auto* counts = reinterpret_cast<float*>(args.scratch.data());
-  for (size_t o = 0; o < w.out; ++o) {
-    const Position at = position_of(o, w.spatial, [&](size_t i) { return w.axis[i].out; });
-    int64_t count = 1;
-    for (size_t i = 0; i < w.spatial; ++i) count *= counted(w.axis[i], at[i], a.count_padding);
-    counts[o] = float(count);
-  }
+  if (w.out > 0) find_counts(a, w, counts);
   const bool equal = std::all_of(counts, counts + w.out, [&](float n) { return n == *counts; });
   const auto pool = SDX_PICK(average_pool_planes, args.isa);
   share_planes(shape, size_t(x.dims[0] * x.dims[1]), *args.pool,
