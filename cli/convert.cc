@@ -2,6 +2,7 @@
 #include "batch.h"
 #include "command.h"
 #include "infer/inline.h"
+#include "opset_flag.h"
 #include "write_model.h"
 
 namespace sdx::cli {
@@ -9,6 +10,7 @@ namespace {
 
 struct ConvertFlags {
   std::string in, batch;
+  OpsetFlags opset;
   Writing writing;
   bool inline_functions = false, inline_operators = false;
   LimitFlags limits;
@@ -21,6 +23,11 @@ Status convert(const ConvertFlags& flags) {
   if (flags.inline_functions || flags.inline_operators) {
     Result<model::Model> made = infer::inline_functions(
         model, {.operators = flags.inline_operators, .most_nodes = flags.limits.most_nodes()});
+    if (!made) return std::move(made).error().in(flags.in);
+    model = *std::move(made);
+  }
+  if (flags.opset.given()) {
+    Result<model::Model> made = flags.opset.write(model, flags.limits);
     if (!made) return std::move(made).error().in(flags.in);
     model = *std::move(made);
   }
@@ -57,6 +64,7 @@ Command convert_command(CommandLine program) {
            "put the bodies of functions in the place of their calls");
   app.flag("--inline-ops", flags->inline_operators,
            "the same, also for operators that ONNX defines as functions");
+  flags->opset.add_to(app);
   flags->limits.add_to(app);
   return {app, [flags] {
             const Status status = convert(*flags);

@@ -10,10 +10,13 @@
 #include "command.h"
 #include "facts.h"
 #include "infer/inline.h"
+#include "json.h"
 #include "judge.h"
 #include "listing.h"
+#include "model/names.h"
 #include "model/tensor.h"
 #include "ops/list.h"
+#include "opset_flag.h"
 #include "order.h"
 #include "progress.h"
 #include "recorder.h"
@@ -27,9 +30,10 @@ struct TestFlags {
   std::vector<std::string> folders;
   EngineFlags engine;
   std::string expected, order, certificates;
+  std::vector<std::string> opsets;
   bool guard = false;
   bool quiet = false, list_missing = false, facts = false, digest = false;
-  bool inline_operators = false;
+  bool inline_operators = false, json = false;
 };
 
 std::vector<fs::path> numbered(const fs::path& folder, const std::string& stem,
@@ -152,6 +156,67 @@ Status run_test(const fs::path& folder, std::shared_ptr<const model::Model> mode
   return ok();
 }
 
+// What became of the models that were written in another version of an operator set.
+struct InVersions {
+  struct Count {
+    size_t equal = 0, refused = 0, other_bits = 0;
+  };
+  std::vector<std::pair<opsets::Wanted, Count>> versions;
+
+  Json json() const {
+    Json list = Json::array();
+    for (const auto& [wanted, count] : versions) {
+      list.push_back({{"domain", model::shown(wanted.domain)},
+                      {"version", wanted.version},
+                      {"equal", count.equal},
+                      {"refused", count.refused},
+                      {"other_bits", count.other_bits}});
+    }
+    return list;
+  }
+  void print() const {
+    for (const auto& [wanted, count] : versions) {
+      std::printf(
+          "written in %s %lld: %zu with equal digests, %zu refused at a node, %zu refused because "
+          "ONNX's function for a node gives other bits\n",
+          std::string(model::shown(wanted.domain)).c_str(), static_cast<long long>(wanted.version),
+          count.equal, count.refused, count.other_bits);
+    }
+  }
+};
+
+// The model gives the same digests in each version, or the node that stands in the way is named.
+Status run_in_versions(const fs::path& folder, const std::shared_ptr<const model::Model>& model,
+                       const CompileOptions& options, InVersions& all) {
+  const run::RunOptions how;
+  const RandomOrders orders{0, 0};
+  Sha256 sum;
+  SDX_TRY(run_test(folder, model, options, false, &sum, orders, how));
+  const std::string before = sum.hex();
+  const auto imports = model::opsets_of(model->opset_import);
+  for (auto& [wanted, count] : all.versions) {
+    if (!imports.empty() && !imports.contains(wanted.domain)) continue;  // it uses none of it
+    Result<opsets::Written> made = opsets::in_opset(*model, wanted);
+    if (!made) {
+      if (made.error().where.empty() && made.error().what.find("node ") == std::string::npos)
+        return fail("SDX-C0176", "the refusal names no node: {}", made.error().what);
+      ++count.refused;
+      continue;
+    }
+    Sha256 after;
+    const auto written = std::make_shared<const model::Model>(std::move(made->model));
+    Status status = run_test(folder, written, options, false, &after, orders, how);
+    const bool same = status && after.hex() == before;
+    if (!same && made->expanded.empty()) {
+      if (!status) return std::move(status).error().in(fmt::format("version {}", wanted.version));
+      return fail("SDX-C0176", "other digests when written in {} {}", model::shown(wanted.domain),
+                  wanted.version);
+    }
+    ++(same ? count.equal : count.other_bits);
+  }
+  return ok();
+}
+
 // A folder with a model is one test; any other is searched.
 void collect(const fs::path& folder, std::vector<fs::path>& tests) {
   std::error_code ignored;
@@ -230,6 +295,12 @@ int test(const TestFlags& flags) {
   for (const std::string& folder : flags.folders) collect(folder, tests);
   if (tests.empty())
     return report(fail("SDX-C0017", "no tests there: a test is a folder with a model.onnx"));
+  InVersions versions;
+  for (const std::string& text : flags.opsets) {
+    Result<opsets::Wanted> wanted = read_opset(text);
+    if (!wanted) return report(wanted.error());
+    versions.versions.emplace_back(*std::move(wanted), InVersions::Count{});
+  }
   RandomOrders orders{0, 0};
   if (!flags.order.empty()) {
     const Result<RandomOrders> read = read_orders(flags.order);
@@ -246,6 +317,7 @@ int test(const TestFlags& flags) {
   }
   size_t shuffled = 0;
   Progress progress("testing", "tests");
+  Json failures = Json::array();
   size_t passed = 0, failed = 0, expected_failures = 0, unexpected_passes = 0;
   std::map<std::string, size_t> missing;
   Sha256 digests;
@@ -263,6 +335,7 @@ int test(const TestFlags& flags) {
       for (const std::string& op : missing_operators(*model)) ++missing[op];
       shuffled += model->graph && in_orders(*model) ? 1 : 0;
       if (recorder) recorder->model(name);
+      if (!flags.opsets.empty()) return run_in_versions(tests[i], model, *options, versions);
       return run_test(tests[i], model, *options, flags.facts, flags.digest ? &digests : nullptr,
                       orders, how);
     };
@@ -276,7 +349,13 @@ int test(const TestFlags& flags) {
     }
     if (status && listed == expected->end()) continue;
     unexpected_passes += status ? 1 : 0;
-    if (flags.quiet) continue;
+    if (flags.json) {
+      failures.push_back({{"test", name},
+                          {"code", status ? "" : status.error().code},
+                          {"message", status ? "listed as failing: " + listed->second
+                                             : short_text(status.error())}});
+    }
+    if (flags.quiet || flags.json) continue;
     progress.clear();
     if (status) {
       std::printf("PASS %s: listed as failing (%s)\n", name.c_str(), listed->second.c_str());
@@ -285,6 +364,18 @@ int test(const TestFlags& flags) {
     }
   }
   progress.clear();
+  const bool fine = failed == expected_failures && unexpected_passes == 0;
+  if (flags.json) {
+    Json json = {{"passed", passed},
+                 {"failed", failed},
+                 {"expected_failures", expected_failures},
+                 {"unexpected", std::move(failures)},
+                 {"digest", flags.digest ? Json(digests.hex()) : Json()},
+                 {"opsets", versions.json()},
+                 {"missing_operators", missing}};
+    print_json(json);
+    return fine ? kOk : kWrong;
+  }
   if (flags.list_missing) {
     std::vector<std::pair<std::string, size_t>> sorted(missing.begin(), missing.end());
     std::stable_sort(sorted.begin(), sorted.end(),
@@ -301,8 +392,9 @@ int test(const TestFlags& flags) {
     std::printf("%zu models of more than two nodes ran in %zu random orders each\n", shuffled,
                 orders.count);
   }
+  versions.print();
   std::printf("%zu passed, %zu failed\n", passed, failed);
-  return failed == expected_failures && unexpected_passes == 0 ? kOk : kWrong;
+  return fine ? kOk : kWrong;
 }
 
 }  // namespace
@@ -311,6 +403,7 @@ Command test_command(CommandLine program) {
   CommandLine app = program.command("test", "run ONNX backend-test folders");
   auto flags = std::make_shared<TestFlags>();
   app.option("folder", flags->folders, "a test, or a folder of tests").required().existing_folder();
+  app.flag("--json", flags->json, "the closing lines, and what failed, as one JSON object");
   app.flag("--quiet", flags->quiet, "only the closing lines");
   app.flag("--list-missing", flags->list_missing,
            "also the operators that tests need and this build lacks");
@@ -323,6 +416,11 @@ Command test_command(CommandLine program) {
   app.flag("--inline-ops", flags->inline_operators,
            "with operators that ONNX defines as functions replaced by their bodies; only "
            "models that have some");
+  app.option(
+         "--opset", flags->opsets,
+         "also written in this version of ai.onnx, or [DOMAIN=]N: the digests must be equal, or "
+         "the node named that cannot be; may be given several times")
+      .take_all();
   app.flag("--guard", flags->guard,
            "hold every kernel to its contract: nothing but its outputs and scratch memory changes, "
            "and they depend on its inputs alone; slow");

@@ -51,6 +51,23 @@ def cases(work):
     subprocess.run([SARDONYX, "attest", STATIC, "--random", "1", "-o", f"{work}/attested.json"], stdout=subprocess.DEVNULL, check=True)
     yield "verify", 0, ("verify", f"{work}/attested.json", "--json")
     yield "verify", 1, ("verify", f"{work}/attested.json", "--json", "--model", other)
+    yield "test", 0, ("test", one_test(work), "--json", "--opset", "11", "--opset", "21")
+    yield "test", 1, ("test", one_test(work, wrong=True), "--json")
+
+
+def one_test(work, wrong=False):
+    """A folder as ONNX's suites have them: a model, one input, what is expected for it."""
+    folder = pathlib.Path(f"{work}/test_{'wrong' if wrong else 'right'}")
+    data = folder / "test_data_set_0"
+    if not folder.exists():
+        data.mkdir(parents=True)
+        (folder / "model.txt").write_text(
+            '<ir_version: 8, opset_import: ["" : 13]> g (float[2, 3] x) => (float[2, 3] y) { y = Softmax (x) }')
+        for command in (("convert", folder / "model.txt", folder / "model.onnx"),
+                        ("inputs", folder / "model.onnx", "--random", "1", "--output-dir", data),
+                        ("run", folder / "model.onnx", "--random", "2" if wrong else "1", "--output-dir", data)):
+            subprocess.run([SARDONYX, *map(str, command)], check=True, capture_output=True)
+    return folder
 
 
 def problems(name, value):
@@ -71,6 +88,13 @@ def main():
                 continue
             used.add(name)
             found += problems(name, json.loads(done.stdout))
+        for model, code in ((LOOP, 0), (DIGITS, 1), (DATA / "badshape.onnx", 1), (DATA / "four_nodes.onnx", 1)):
+            page = pathlib.Path(f"{work}/report.json")
+            done = subprocess.run([SARDONYX, "check", model, "--profile", "sonnx", "--report", page, "--date", "2026-11-16"],
+                                  capture_output=True, text=True, check=False)
+            found += [] if done.returncode == code else [f"check --report {model}: {done.returncode} {done.stderr[:300]}"]
+            found += problems("report", json.loads(page.read_text(encoding="utf-8")))
+        used.add("report")
         found += problems("wires", json.loads(pathlib.Path(f"{work}/wires/wires.json").read_text(encoding="utf-8")))
     found += [f"no command prints {name}" for name in SCHEMA["definitions"] if name not in used]
     print("\n".join(found[:20]))

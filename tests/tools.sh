@@ -110,6 +110,20 @@ expect 2 '--embed' "$sardonyx" convert "$work/apart.onnx" "$work/elsewhere/model
 expect 0 '' "$sardonyx" convert "$work/apart.onnx" "$work/elsewhere/model.onnx" --embed
 same "$(digest "$work/elsewhere/model.onnx" --random 1 --set N=2)" "$(digest "$digits" --random 1 --set N=2)" "weights embedded again"
 expect 2 'SDX-C0062' "$sardonyx" convert "$digits" "$work/none.onnx" --external "$work/elsewhere/weights.bin"
+# convert --opset: the same digests in another version of ai.onnx, or the node that stands in the way.
+for version in 28 21 18 11 9 7; do
+  expect 0 'equal digests' "$sardonyx" convert "$digits" "$work/version.onnx" --opset $version --set N=2
+  same "$(digest "$work/version.onnx" --random 1 --set N=2)" "$(digest "$digits" --random 1 --set N=2)" "digits in opset $version"
+  expect 0 ': valid' "$sardonyx" check "$work/version.onnx"
+done
+cat > "$work/axes.txt" <<'MODEL'
+<ir_version: 8, opset_import: ["" : 13]>
+g (float[2, 3] x, int64[1] a) => (float[M] y) { [total] y = ReduceSum <keepdims = 0> (x, a) }
+MODEL
+expect 2 'node "total" (ReduceSum, ai.onnx 13) cannot be written in ai.onnx 11' "$sardonyx" convert "$work/axes.txt" "$work/none.onnx" --opset 11
+expect 2 'SDX-C0174' "$sardonyx" convert "$work/axes.txt" "$work/none.onnx" --opset newest
+expect 2 'has the versions 1 to' "$sardonyx" convert "$work/axes.txt" "$work/none.onnx" --opset 99
+same "$(ls "$work/none.onnx" 2>/dev/null)" "" "a model that was refused"
 expect 0 '' "$sardonyx" convert "$digits" "$work/batch.onnx" --batch 4
 expect 0 'picture f32[4,1,8,8]' "$sardonyx" info "$work/batch.onnx"
 expect 0 '' "$sardonyx" convert "$work/batch.onnx" "$work/open.onnx" --batch rows
