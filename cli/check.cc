@@ -188,10 +188,11 @@ int check_model(const CheckFlags& flags) {
     report.diagnostics.push_back(diagnostic_of(model.error()));
   }
   if (model && !flags.page.empty()) {
-    const auto html =
-        page_of({*model, flags.profile, report, flags.inputs, options_text(flags), flags.date});
-    if (!html) return cli::report(html.error());
-    if (const Status written = file_report(flags.page, *html); !written)
+    const PageRequest asked{*model,       flags.profile,       report,
+                            flags.inputs, options_text(flags), flags.date};
+    const auto page = flags.page.ends_with(".json") ? report_json(asked) : page_of(asked);
+    if (!page) return cli::report(page.error());
+    if (const Status written = file_report(flags.page, *page); !written)
       return cli::report(written.error());
   }
   if (flags.format == "json") {
@@ -221,7 +222,9 @@ Command check_command(CommandLine program) {
       .one_of({"report", "forbid"})
       .show_default();
   app.option("--report", flags->page,
-             "write a page about the model: identity, rules, graph, plan, weights");
+             "write a page about the model, or JSON if it is named so: identity, rules, graph, "
+             "plan, trace, weights; and beside it its SHA-256")
+      .called("FILE.html|FILE.json");
   app.option("--date", flags->date, "of the report, as it shall stand there");
   app.flag("--runnable", flags->runnable, "an operator that this build cannot run is an error");
   flags->inputs.add_sizes_to(app);

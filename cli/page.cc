@@ -10,11 +10,11 @@
 #include "api/digest.h"
 #include "api/journal.h"
 #include "base/sha256.h"
-#include "bounds.h"
 #include "bytes/file.h"
-#include "certificate/certificate.h"
 #include "check/scope.h"
+#include "kernel_tests.h"
 #include "model/tensor.h"
+#include "page_work.h"
 #include "picture.h"
 #include "progress.h"
 #include "proved.h"
@@ -41,6 +41,12 @@ svg text { font: 12px sans-serif; text-anchor: middle; } svg text.small { font-s
 svg rect { stroke: #888; fill: #f7f7f7; } svg .edge { fill: none; stroke: #aaa; }
 svg .in rect, svg .out rect { fill: #e8f0fb; } svg .error rect { fill: #f6c4c4; stroke: #a31515; stroke-width: 2; }
 svg .warning rect { fill: #fbe9c0; stroke: #8a5a00; } svg .note rect { fill: #e6ecf7; stroke: #4a6aa5; }
+@page { size: A4 landscape; margin: 12mm; }
+@media print {
+  body { margin: 0; max-width: none; font-size: 10px; } h2, h3 { break-after: avoid; } tr { break-inside: avoid; }
+  .drawing { overflow: visible; max-height: none; border: 0; } .drawing svg { max-width: 100%; height: auto; }
+  * { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
+}
 )";
 
 class Table {
@@ -72,62 +78,6 @@ std::string sha256_of(std::span<const std::byte> bytes) {
   return sha.hex();
 }
 
-// Everything the page shows that has to be computed.
-struct Work {
-  infer::Wires wires;
-  std::optional<typed::Graph> graph;
-  std::shared_ptr<const plan::Plan> plan;
-  std::string certificate;          // of the plan
-  std::vector<DigestLine> digests;  // of inputs and outputs of one run
-  std::vector<std::string> assumed;
-  std::string why_not;  // there is no plan
-};
-
-void add_answers(Work& work, const std::shared_ptr<const plan::Compiled>& compiled,
-                 const std::vector<Value>& inputs) {
-  run::RunOptions limits;
-  limits.deadline = deadline();
-  const auto outputs = run::Session(compiled).run(inputs, limits);
-  if (!outputs) return;
-  const auto add = [&](const std::string& name, const Value& value) {
-    for (DigestLine& line : digest(name, value)) work.digests.push_back(std::move(line));
-  };
-  const typed::Graph& graph = compiled->graph();
-  for (size_t i = 0; i < inputs.size(); ++i)
-    add(graph.node(graph.inputs()[i].node).use.name, inputs[i]);
-  for (size_t i = 0; i < outputs->size(); ++i) add(graph.outputs()[i].name, (*outputs)[i]);
-}
-
-Work work_of(const PageRequest& request) {
-  Work work;
-  const auto stop = [&](const Error& error) { work.why_not = error.text(); };
-  CompileOptions options;
-  auto set = request.inputs.bindings(*request.model);
-  if (!set) return stop(set.error()), std::move(work);
-  options.set = *set;
-  options.journal = true;
-  const auto progress = std::make_shared<Progress>("planning", "operators");
-  options.progress = [progress](size_t done, size_t total) { progress->at(done, total); };
-  auto known = inferred(request.model, options);
-  if (!known) return stop(known.error()), std::move(work);
-  work.wires = known->wires();
-  work.graph = (*std::move(known)).typed();
-  auto compiled = compile(*work.graph, options);
-  if (!compiled) return stop(compiled.error()), std::move(work);
-  InputFlags drawn = request.inputs;
-  drawn.seed = 1;
-  auto inputs = drawn.values(*request.model, (*compiled)->graph(), &work.assumed);
-  if (!inputs) return stop(inputs.error()), std::move(work);
-  const auto planned = (*compiled)->planned_for(*inputs);
-  if (!planned) return stop(planned.error()), std::move(work);
-  work.plan = {*planned, &(*planned)->plan};
-  const std::string name = std::filesystem::path(request.model->path).filename().string();
-  add_answers(work, *compiled, *inputs);
-  auto written = certificate::of(**compiled, **planned, name);
-  if (written) work.certificate = *std::move(written);
-  return work;
-}
-
 // What the model gives for inputs that anybody can draw again.
 std::string answers(const Work& work) {
   if (work.digests.empty()) return "<p>The model was not run.</p>\n";
@@ -145,6 +95,8 @@ std::string identity(const PageRequest& request) {
   Table table({"", ""});
   table.row({"tool", escaped(fmt::format("{}, compiled by {}", version_line(), compiler()))});
   table.row({"asked for", mono(request.options)});
+  table.row(
+      {"profile", escaped(fmt::format("{}: {}", request.profile, edition_of(request.profile)))});
   table.row({"date", escaped(request.date.empty() ? "not given (--date)" : request.date)});
   table.row({"file", escaped(std::filesystem::path(model.path).filename().string())});
   if (const auto file = MappedFile::open(model.path, SIZE_MAX)) {
@@ -189,13 +141,11 @@ std::string weights(const model::Model& model) {
 }
 
 std::string places_of(const std::vector<const Diagnostic*>& found) {
-  constexpr size_t kMostShown = 50;
   std::string text;
-  for (size_t i = 0; i < std::min(found.size(), kMostShown); ++i) {
-    text += fmt::format("{}<span class=\"mono\">{}</span>: {}", i == 0 ? "" : "<br>",
-                        escaped(found[i]->place), escaped(found[i]->message));
+  for (const Diagnostic* d : found) {
+    text += fmt::format("{}<span class=\"mono\">{}</span>: {}", text.empty() ? "" : "<br>",
+                        escaped(d->place), escaped(d->message));
   }
-  if (found.size() > kMostShown) text += fmt::format("<br>and {} more", found.size() - kMostShown);
   return text;
 }
 
@@ -205,12 +155,6 @@ std::string verdict(const std::vector<const Diagnostic*>& found) {
   for (const Diagnostic* d : found) worst = std::max(worst, d->severity);
   return fmt::format("<span class=\"{}\">{} {}{}</span>", worst == Severity::error ? "bad" : "meh",
                      found.size(), name_of(worst), found.size() == 1 ? "" : "s");
-}
-
-bool judged(const check::Rule& rule, const std::string& profile) {
-  if (!rule.code.starts_with("SONNX-")) return true;
-  if (profile == "onnx") return false;
-  return profile == "sonnx-full" || rule.origin == "SONNX graph semantics";
 }
 
 std::string rules(const PageRequest& request) {
@@ -231,7 +175,7 @@ std::string rules(const PageRequest& request) {
     const auto found = by_code.find(rule->code);
     const std::vector<const Diagnostic*> none,
         &list = found == by_code.end() ? none : found->second;
-    const bool both = request.profile != "onnx" && !rule->sonnx.empty();
+    const bool both = !rule->sonnx.empty();
     table.row({mono(fmt::format("{}{}{}", rule->code, both ? " " : "", both ? rule->sonnx : "")),
                verdict(list),
                fmt::format("{} <span class=\"meh\">({})</span><br>{}", escaped(rule->text),
@@ -383,8 +327,12 @@ std::string trace(const model::Model& model, const Work& work) {
     steps.row({fmt::to_string(s), mono(fmt::format("{} \"{}\"", step.operation, step.name)),
                mono(step.kernel), lines(from), lines(by)});
   }
-  Table nodes({"node of the model", "what became of it"});
-  for (const Fate& fate : journal->nodes) nodes.row({mono(fate.node), escaped(fate.text())});
+  Table nodes({"node of the model", "what became of it", "rules", "kernels of its steps",
+               "tests that hold them to the reference, bit by bit"});
+  for (const Traced& node : traced(*journal)) {
+    nodes.row({mono(node.node), escaped(node.became), lines(node.rules), lines(node.kernels),
+               lines(node.tests)});
+  }
   return steps.text() + nodes.text();
 }
 
@@ -424,7 +372,7 @@ Result<std::string> page_of(const PageRequest& request) {
   drawings(*model.graph, {.kind = "graph", .name = model.graph->name}, opsets, request, html);
   html += "<h2>Plan: memory and work</h2>\n" + planned(work);
   if (work.plan) html += "<h2>Proof</h2>\n" + proved(model, *work.plan, work.certificate);
-  html += "<h2>Trace: from the model to the plan and back</h2>\n" + trace(model, work);
+  html += "<h2>Trace: node, rule, step, kernel, test</h2>\n" + trace(model, work);
   html += "<h2>Values</h2>\n" + tensors(model, work);
   html += "<h2>Weights</h2>\n" + weights(model);
   html += "<h2>Numerics</h2>\n" + std::string(kNumerics);

@@ -1,4 +1,5 @@
-// The report that can be filed: one self-contained HTML page about a model and what was found.
+// The report that can be filed: one self-contained HTML page about a model and what was found, or
+// the same as JSON.
 #pragma once
 
 #include <string>
@@ -18,5 +19,6 @@ struct PageRequest {
 };
 
 Result<std::string> page_of(const PageRequest& request);
+Result<std::string> report_json(const PageRequest& request);
 
 }  // namespace sdx::cli

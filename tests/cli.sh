@@ -104,6 +104,17 @@ expect 0 "$("$sardonyx" run "$data/four_nodes.onnx" --random 1 --digest 2>/dev/n
 same "$(grep -o 'SONNX-R1\|does not apply' "$work/page.html" | head -1)" "SONNX-R1" "what the report says first"
 expect 0 '"version": "0' "$sardonyx" check "$data/softmax.onnx" --format sarif
 expect 0 "$(sha256sum "$data/four_nodes.onnx" | cut -d' ' -f1)" cat "$work/page.html"
+# The same as JSON: failures first, each with its clause; a node is traced to the test of its kernel.
+expect 1 "" "$sardonyx" check "$data/four_nodes.onnx" --profile sonnx --report "$work/page.json" --date 2026-11-16
+expect 0 "page.json: OK" bash -c "cd '$work' && sha256sum --check page.json.sha256"
+same "$(python3 -c "
+import json
+r = json.load(open('$work/page.json'))
+verdicts = [rule['verdict'] for rule in r['rules']]
+print(r['rules'][0]['rule'], r['rules'][0]['sonnx'], verdicts[0], verdicts[-1], r['date'], len(r['answers']) > 0)
+print(all(s['test'].startswith(s['operation'] + '.') for n in r['trace'] for s in n['steps']))
+")" "SONNX-R1 SONNX-R1 fails does not apply 2026-11-16 True
+True" "the report as JSON"
 expect 0 "valid" "$sardonyx" check "$data/loop.onnx" --profile sonnx --report "$work/loop.html"
 expect 0 'graph &quot;body&quot;' cat "$work/loop.html"
 expect 2 "SDX-" "$sardonyx" check "$data/loop.onnx" --report "$work/no/such/folder.html"
