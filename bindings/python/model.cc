@@ -10,6 +10,7 @@
 #include "check/typable.h"
 #include "draw.h"
 #include "listing.h"
+#include "model/text.h"
 #include "module.h"
 #include "typed/text.h"
 
@@ -234,6 +235,11 @@ void bind_model(py::module_& m) {
                     }();
                     return Loaded{need(std::move(model))};
                   })
+      .def_static(
+          "from_text",
+          [](const std::string& text) {
+            return Loaded{std::make_shared<const model::Model>(need(model::parse_text(text)))};
+          })
       .def("ports", &ports)
       .def("meta", &meta)
       .def("check", &check_model)

@@ -48,6 +48,7 @@ PYBIND11_MODULE(_sardonyx, m) {
     }
   });
   bind_model(m);
+  bind_operators(m);
   bind_ops(m);
   bind_session(m);
   bind_score(m);

@@ -15,6 +15,7 @@ CompileOptions options_from(const py::dict& given);
 
 void bind_builder(py::module_& m);
 void bind_model(py::module_& m);
+void bind_operators(py::module_& m);
 void bind_ops(py::module_& m);
 void bind_score(py::module_& m);
 void bind_session(py::module_& m);

@@ -41,6 +41,7 @@ from ._devices import (
 )
 from ._options import ExecutionMode, ExecutionOrder, GraphOptimizationLevel, RunOptions, SessionOptions
 from ._session import InferenceSession, IOBinding, ModelMetadata, NodeArg
+from ._operators import Port, operator, register_functions
 from ._stream import Stream
 from ._value import OrtValue, copy_tensors
 from ._view import View, view

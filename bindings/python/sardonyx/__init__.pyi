@@ -1,6 +1,6 @@
 import os
 from enum import IntEnum
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -25,6 +25,22 @@ class Terminated(Error): ...
 
 Fail = Error
 OnnxRuntimeError = Error
+
+class Port(NamedTuple):
+    type: Optional[str]
+    shape: Optional[Tuple[Union[int, str, None], ...]] = ...
+    value: Optional[np.ndarray] = ...
+
+def operator(
+    domain: str,
+    name: str,
+    signature: Union[str, Mapping[int, str]],
+    *,
+    infer: Optional[Callable[..., Union[Port, Sequence[Port]]]] = ...,
+    deterministic: bool = ...,
+    doc: Optional[str] = ...,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+def register_functions(text: str) -> None: ...
 
 class Stream:
     def __init__(self, model: Source, axis: str, **options: Any) -> None: ...
@@ -379,6 +395,8 @@ class Explanation:
 
 class Model:
     def __init__(self, source: Source) -> None: ...
+    @staticmethod
+    def from_text(text: str) -> "Model": ...
     @property
     def meta(self) -> Dict[str, Any]: ...
     def text(self, at: str = ..., **options: Any) -> str: ...

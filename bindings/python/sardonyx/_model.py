@@ -100,6 +100,11 @@ class Model:
         else:
             raise make("SDX-P0015", f"a model is a path or bytes, not a {type(source).__name__}", [], "")
 
+    @staticmethod
+    def from_text(text) -> "Model":
+        """A model in ONNX's text syntax (docs/text.md)."""
+        return Model(_sardonyx.Model.from_text(text))
+
     @property
     def meta(self) -> Dict[str, Any]:
         """What the model says about itself."""

@@ -136,7 +136,7 @@ class SessionOptions(Checked):
     def register_custom_ops_library(self, path):
         """Refused: onnxruntime's libraries hold its own interface."""
         raise make("SDX-P0011", f"{path}: libraries of operators for onnxruntime cannot be loaded", [],
-                   "operators are registered through sardonyx_c.h")
+                   "sardonyx.operator makes an operator of a Python function; sardonyx/operators.h of C++ code")
 
     def _engine(self):
         return {

@@ -142,8 +142,9 @@ class InferenceSession:
         elif isinstance(path_or_bytes, (bytes, bytearray, memoryview)):
             self._path, self._bytes = None, bytes(path_or_bytes)
             self._model = _sardonyx.Model.parse(self._bytes, self._options._entries.get(EXTERNAL_FOLDER, ""))
-        elif hasattr(path_or_bytes, "SerializeToString"):
-            self._path, self._bytes = None, path_or_bytes.SerializeToString()
+        elif hasattr(path_or_bytes, "SerializeToString") or hasattr(path_or_bytes, "serialized"):
+            written = getattr(path_or_bytes, "SerializeToString", None) or path_or_bytes.serialized
+            self._path, self._bytes = None, written()
             self._model = _sardonyx.Model.parse(self._bytes, self._options._entries.get(EXTERNAL_FOLDER, ""))
         else:
             raise make("SDX-P0015", f"a model is a path or bytes, not a {type(path_or_bytes).__name__}", [], "")

@@ -585,6 +585,93 @@ digest: int = session.get_outputs()[0].name
         np.testing.assert_array_equal(c, [4, 6])
 
 
+def one_node(text, types="float[N] x", outputs="float[M] y"):
+    return sardonyx.Model.from_text(
+        f'<ir_version: 10, opset_import: ["" : 21, "py" : 2]> g ({types}) => ({outputs}) {{ {text} }}')
+
+
+class OwnOperators(unittest.TestCase):
+    def test_a_function_is_an_operator(self):
+        @sardonyx.operator("py", "Scale", {1: "(x: T) -> (y: T) {by: float = 2.0} T in f32 f64",
+                                           2: "{by: float = 3.0}"})
+        def scale(x, *, by):
+            """x times by."""
+            return x * x.dtype.type(by)
+
+        session = sardonyx.InferenceSession(one_node("y = py.Scale (x)"))
+        given = np.array([1, 2, 3], np.float32)
+        self.assertEqual(session.run(None, {"x": given})[0].tolist(), [3, 6, 9])  # version 2 is imported
+        session = sardonyx.InferenceSession(one_node("y = py.Scale <by = 0.5> (x)"))
+        self.assertEqual(session.run(None, {"x": given})[0].tolist(), [0.5, 1, 1.5])
+        with self.assertRaisesRegex(sardonyx.Error, "attribute"):
+            sardonyx.InferenceSession(one_node("y = py.Scale <with = 0.5> (x)"))
+        with self.assertRaisesRegex(sardonyx.Error, "Scale"):  # once for all
+            sardonyx.operator("py", "Scale", "(x: T) -> (y: T) T in f32")(scale)
+
+    def test_shapes_are_inferred_and_outputs_may_be_several(self):
+        def infer(x, k):
+            self.assertEqual(x.type, "f32")
+            return [sardonyx.Port(x.type, (k.value.item() if k.value is not None else None,)), sardonyx.Port("i64", ())]
+
+        @sardonyx.operator("py", "First", "(x: T, k: i64) -> (y: T, n?: i64) T in f32", infer=infer)
+        def first(x, k):
+            return x[:k.item()], np.array(len(x), np.int64)
+
+        model = one_node("k = Constant <value_int = 2> () y, n = py.First (x, k)", outputs="float[M] y, int64 n")
+        self.assertEqual(list(sardonyx.infer(model)["y"].shape), [2])
+        y, n = sardonyx.InferenceSession(model).run(None, {"x": np.arange(5, dtype=np.float32)})
+        self.assertEqual((y.tolist(), n.item()), ([0, 1], 5))
+
+    def test_inputs_that_are_left_out_are_none(self):
+        @sardonyx.operator("py", "Or", "(x: T, other?: T) -> (y: T) T in f32")
+        def either(x, other=None):
+            return x if other is None else other
+
+        given = {"x": np.ones(2, np.float32)}
+        self.assertEqual(sardonyx.InferenceSession(one_node('y = py.Or (x, "")')).run(None, given)[0].tolist(), [1, 1])
+
+    def test_what_it_raises_is_the_error_of_the_run(self):
+        @sardonyx.operator("py", "Picky", "(x: T) -> (y: T) T in f32")
+        def picky(x):
+            raise ValueError("not today")
+
+        session = sardonyx.InferenceSession(one_node("[n] y = py.Picky (x)"))
+        with self.assertRaisesRegex(sardonyx.Error, "py.Picky: ValueError: not today"):
+            session.run(None, {"x": np.ones(2, np.float32)})
+
+    def test_an_output_of_another_type_or_shape_is_refused(self):
+        sardonyx.operator("py", "Wide", "(x: T) -> (y: T) T in f32")(lambda x: x.astype(np.float64))
+        sardonyx.operator("py", "Long", "(x: T) -> (y: T) T in f32")(lambda x: np.concatenate([x, x]))
+        for name in ("Wide", "Long"):
+            session = sardonyx.InferenceSession(one_node(f"y = py.{name} (x)"))
+            with self.assertRaisesRegex(sardonyx.Error, "was inferred"):
+                session.run(None, {"x": np.ones(2, np.float32)})
+
+    def test_many_threads_may_run_it(self):
+        sardonyx.operator("py", "Negative", "(x: T) -> (y: T) T in f32")(lambda x: -x)
+        model = one_node("y = py.Negative (x)")
+        sessions = [sardonyx.InferenceSession(model) for _ in range(4)]
+        found = [None] * 4
+
+        def run(i):
+            for _ in range(50):
+                found[i] = sessions[i].run(None, {"x": np.full(3, i, np.float32)})[0].tolist()
+
+        threads = [threading.Thread(target=run, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, [[-float(i)] * 3 for i in range(4)])
+
+    def test_functions_in_text_are_operators(self):
+        sardonyx.register_functions('''
+            <domain: "py", opset_import: ["" : 21]>
+            Twice (x) => (y) { y = Add (x, x) }''')
+        session = sardonyx.InferenceSession(one_node("y = py.Twice (x)"))
+        self.assertEqual(session.run(None, {"x": np.ones(2, np.float32)})[0].tolist(), [2, 2])
+
+
 class Builder(unittest.TestCase):
     def test_operators_come_from_their_declarations(self):
         from sardonyx import ops
