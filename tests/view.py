@@ -186,6 +186,35 @@ class View(unittest.TestCase):
             print(f"{count} nodes: page {made:.2f} s, {path.stat().st_size} bytes, first paint {paint:.0f} ms, unfolded in {laid:.0f} ms, "
                   f"a frame takes {draw:.1f} ms")
             self.assertLess(draw, 20 * seconds)
+            frames, wall, busy = self.pan(self.browser)
+            print(f"  panning: {frames / wall:.0f} frames/s, {busy / frames * 1000:.1f} ms of the page's thread each")
+            if count == 5000:
+                self.assertLess(busy / frames, 1 / 50)  # the thread's own time: other programs do not count
+
+    @staticmethod
+    def pan(browser, frames=100):
+        """A finger that drags the unfolded graph, one step a frame; (frames, seconds, seconds of the page's thread)."""
+        browser.call("Performance.enable", timeDomain="threadTicks")
+        browser.value("modelView.drawing.scale = 0.3, 0")
+
+        def busy():
+            metrics = browser.call("Performance.getMetrics")["metrics"]
+            return next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
+
+        before = busy()
+        wall = browser.value("""(() => new Promise((done) => {
+          const canvas = modelView.canvas || document.querySelector("canvas"), start = performance.now(); let left = %d;
+          const point = (type, x, y) => canvas.dispatchEvent(new PointerEvent(type, {clientX: x, clientY: y, bubbles: true, pointerId: 1,
+            button: 0, buttons: type === "pointerup" ? 0 : 1}));
+          canvas.setPointerCapture = () => {};  // there is no such pointer
+          point("pointerdown", 600, 400);
+          const step = () => {
+            point("pointermove", 600 + left %% 50, 400 - 4 * left);
+            if (--left > 0) requestAnimationFrame(step); else { point("pointerup", 600, 400); done((performance.now() - start) / 1000); }
+          };
+          requestAnimationFrame(step);
+        }))()""" % frames)
+        return frames, wall, busy() - before
 
 
 if __name__ == "__main__":
