@@ -14,7 +14,7 @@
 namespace sdx {
 namespace {
 
-bool is_depthwise(const ConvShape& s) {
+bool is_one_to_one(const ConvShape& s) {
   return s.groups > 1 && s.groups == s.in_channels && s.groups == s.out_channels;
 }
 
@@ -31,7 +31,7 @@ struct Room {
   size_t floats;
 };
 Room room_for(const ConvShape& s) {
-  const bool depthwise = is_depthwise(s);
+  const bool depthwise = is_one_to_one(s);
   Room r{};
   r.out = depthwise         ? conv_input_positions(s) * kBlockLanes
           : reads_planes(s) ? 0
@@ -145,7 +145,7 @@ bool runs_in_blocks(const ConvShape& s) {
       s.in_channels == 0 || leaves_padding_out(s)) {
     return false;
   }
-  return is_depthwise(s) ? conv_taps(s) > 1 && is_small(s) : has_many_products(s);
+  return is_one_to_one(s) ? conv_taps(s) > 1 && is_small(s) : has_many_products(s);
 }
 
 size_t blocks_packed_floats(const ConvShape& s) { return conv_blocked_packed_size(s); }
@@ -155,11 +155,11 @@ void pack_blocks(const ConvShape& s, const float* w, float* packed, Pool& pool) 
 }
 
 size_t blocks_scratch_floats(const ConvShape& s, int threads) {
-  return room_for(s).floats * (is_depthwise(s) ? size_t(threads) : 1);
+  return room_for(s).floats * (is_one_to_one(s) ? size_t(threads) : 1);
 }
 
 void run_in_blocks(const ConvArgs& g, Pool& pool, Isa isa) {
-  is_depthwise(g.shape) ? run_depthwise(g, pool, isa) : run_dense(g, pool, isa);
+  is_one_to_one(g.shape) ? run_depthwise(g, pool, isa) : run_dense(g, pool, isa);
 }
 
 }  // namespace sdx
