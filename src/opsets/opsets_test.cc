@@ -107,6 +107,19 @@ g (float[5, 2, 3] x, float[1, 16, 3] w, float[1, 16, 4] r) => (float[A, B, C, D]
   EXPECT_HAS(written(text, 13), "\"states\" (LSTM, ai.onnx 14)");
 }
 
+TEST(Opsets, an_attribute_that_says_what_is_so_without_it_is_left_out) {
+  const auto pool = [](int dilation) {
+    return fmt::format(R"(<ir_version: 8, opset_import: ["" : 13]>
+g (float[1, 1, 8, 8] x) => (float[1, 1, A, B] y) {{
+  [pool] y = MaxPool <kernel_shape = [2, 2], dilations = [{0}, {0}], ceil_mode = 0> (x)
+}})",
+                       dilation);
+  };
+  const std::string down = written(pool(1), 8);
+  EXPECT_HAS(down, "MaxPool <kernel_shape: ints = [2, 2]> (x)");
+  EXPECT_HAS(written(pool(2), 8), "\"pool\" (MaxPool, ai.onnx 10)");
+}
+
 TEST(Opsets, types_that_an_older_version_does_not_take_are_named) {
   const std::string text = R"(<ir_version: 8, opset_import: ["" : 13]>
 g (bfloat16[2] x) => (bfloat16[2] y) { [add] y = Add (x, x) })";

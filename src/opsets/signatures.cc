@@ -28,6 +28,12 @@ const AttrDecl* find(const Signature& signature, std::string_view name) {
 // What the first versions used to say of memory.
 bool is_void(std::string_view attribute) { return attribute == "consumed_inputs"; }
 
+// Dilations of one are none, and exporters write them out.
+bool are_none(const model::Attribute& a) {
+  return a.name == "dilations" && a.ref_attr_name.empty() &&
+         std::all_of(a.ints.begin(), a.ints.end(), [](int64_t d) { return d == 1; });
+}
+
 // Where input i of `to` comes from: the formal of that name, or the one at that place if its own
 // name is gone from inputs and attributes.
 std::optional<size_t> origin(const Signature& from, const Signature& to, size_t i) {
@@ -111,7 +117,7 @@ Status attributes(Use& use, const Signature& to, std::vector<std::pair<size_t, T
       continue;
     }
     const bool idle = old != nullptr && old->fallback && says(a, *old->fallback);
-    if (!idle && !is_void(a.name))
+    if (!idle && !is_void(a.name) && !are_none(a))
       return use.refuse("there is no attribute \"{}\", which is not what it is without", a.name);
     use.erase(a.name);
   }
