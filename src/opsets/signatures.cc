@@ -118,7 +118,9 @@ Status attributes(Use& use, const Signature& to, std::vector<std::pair<size_t, T
     }
     const bool idle = old != nullptr && old->fallback && says(a, *old->fallback);
     if (!idle && !is_void(a.name) && !are_none(a))
-      return use.refuse("there is no attribute \"{}\", which is not what it is without", a.name);
+      return use.refuse(
+          "there is no attribute \"{}\", and without it the node would mean something else",
+          a.name);
     use.erase(a.name);
   }
   for (const AttrDecl& old : from.attributes) {
