@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """The page of `sardonyx view`, in a headless Chromium: view.py SARDONYX."""
+import base64
 import pathlib
 import re
 import shutil
@@ -167,6 +168,20 @@ class View(unittest.TestCase):
         time.sleep(0.5)
         self.assertNotEqual(browser.value("modelView.drawing.colour.paper"), light)
         browser.call("Emulation.setEmulatedMedia", features=[])
+
+    def test_a_report_prints_on_paper(self):
+        report = pathlib.Path(self.folder) / "report.html"
+        subprocess.run([SARDONYX, "check", DIGITS, "--set", "N=1", "--report", report, "--date", "2026-11-16"], check=True,
+                       capture_output=True)
+        self.browser.call("Page.navigate", url=report.as_uri())
+        time.sleep(1)
+        pdf = base64.b64decode(self.browser.call("Page.printToPDF", preferCSSPageSize=True, printBackground=True)["data"])
+        self.assertTrue(pdf.startswith(b"%PDF"))
+        pages = len(re.findall(rb"/Type\s*/Page\b", pdf))
+        self.assertGreater(pages, 2)
+        width, height = (float(x) for x in re.search(rb"/MediaBox\s*\[0 0 ([\d.]+) ([\d.]+)\]", pdf).groups())
+        self.assertGreater(width, height)  # A4, lying
+        print(f"a report of digits is {pages} pages")
 
     def test_large_graphs_are_folded_and_stay_quick(self):
         for count, seconds in ((5000, 1), (20000, 4)):
