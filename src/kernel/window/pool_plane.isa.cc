@@ -134,57 +134,93 @@ SDX_INLINE void each_row(const PoolShape& s, size_t z, size_t row, Each each) {
   }
 }
 
-// Sixteen floats of row[0, size) from row[at] on; those before and behind the row are `fill`.
-SDX_INLINE F32x16 load_within(const float* row, ptrdiff_t at, ptrdiff_t size, float fill) {
-  if (at >= 0 && at + 16 <= size) return load(row + at);
-  const int first = at >= 0 ? 0 : at < -16 ? 16 : int(-at);
-  const int end = size <= at ? 0 : size - at > 16 ? 16 : int(size - at);
+// Which of sixteen floats from row[at] on lie in row[0, size); the others are read as `fill`.
+struct Within {
 #if defined(SDX_ISA_avx512)
-  const auto within = __mmask16(((1u << end) - 1) & ~((1u << first) - 1));
-  return _mm512_mask_loadu_ps(F32x16(fill).v, within, row + at);
+  __mmask16 in;
 #elif defined(SDX_ISA_avx2)
-  const auto eight = [&](int behind) {
-    const __m256i in =
-        _mm256_andnot_si256(first_of_eight(first - behind), first_of_eight(end - behind));
-    return F32(_mm256_blendv_ps(_mm256_set1_ps(fill), _mm256_maskload_ps(row + at + behind, in),
-                                _mm256_castsi256_ps(in)));
-  };
-  return {eight(0), eight(8)};
+  __m256i low, high;
+  bool all;
 #else
-  float lanes[16];
-  for (int i = 0; i < 16; ++i) lanes[i] = i >= first && i < end ? row[at + i] : fill;
-  return load(lanes);
+  int first, end;
 #endif
-}
+  SDX_INLINE Within(ptrdiff_t at, ptrdiff_t size) {
+    const int begin = at >= 0 ? 0 : at < -16 ? 16 : int(-at);
+    const int stop = size <= at ? 0 : size - at > 16 ? 16 : int(size - at);
+#if defined(SDX_ISA_avx512)
+    in = __mmask16(((1u << stop) - 1) & ~((1u << begin) - 1));
+#elif defined(SDX_ISA_avx2)
+    low = _mm256_andnot_si256(first_of_eight(begin), first_of_eight(stop));
+    high = _mm256_andnot_si256(first_of_eight(begin - 8), first_of_eight(stop - 8));
+    all = begin == 0 && stop == 16;
+#else
+    first = begin;
+    end = stop;
+#endif
+  }
+  SDX_INLINE F32x16 load_from(const float* p, F32x16 fill) const {
+#if defined(SDX_ISA_avx512)
+    return _mm512_mask_loadu_ps(fill.v, in, p);
+#elif defined(SDX_ISA_avx2)
+    if (all) return load(p);
+    const auto eight = [](const float* from, __m256i mask, F32 other) {
+      return F32(
+          _mm256_blendv_ps(other.v, _mm256_maskload_ps(from, mask), _mm256_castsi256_ps(mask)));
+    };
+    return {eight(p, low, fill.lo), eight(p + 8, high, fill.hi)};
+#else
+    float lanes[16];
+    store(lanes, fill);
+    for (int i = first; i < end; ++i) lanes[i] = p[i];
+    return load(lanes);
+#endif
+  }
+};
 
-// Every second window, sixteen of a row at once: take(acc, their elements at one tap), where
-// 2 * i and 2 * i + 1 come out of the same 32. What is no element is `fill`.
-template <class V, class Take, class Done>
-SDX_INLINE void pool_pairs(const PoolShape& s, const float* x, float* y, float fill, V start,
-                           Take take, Done done) {
-  const auto size = ptrdiff_t(s.in[2]);
-  const size_t width = s.out[2], taps = s.kernel[2];
-  size_t at = 0;
-  for (size_t z = 0; z < s.out[0]; ++z) {
-    for (size_t row = 0; row < s.out[1]; ++row) {
-      for (size_t c = 0; c < width; c += 16) {
-        const size_t count = width - c < 16 ? width - c : 16;
+// Every second window of Taps columns, sixteen of a row at once: take(acc, their elements at one
+// tap), where 2 * i and 2 * i + 1 come out of the same 32. What is no element is `fill`.
+template <int Taps, class V, class Take, class Done>
+SDX_INLINE void pool_pairs_of(const PoolShape& s, const float* x, float* y, F32x16 fill, V start,
+                              Take take, Done done) {
+  const size_t width = s.out[2];
+  const auto size = ptrdiff_t(s.in[2]), pad = ptrdiff_t(s.pad[2]);
+  for (size_t c = 0; c < width; c += 16) {
+    const size_t count = width - c < 16 ? width - c : 16;
+    const ptrdiff_t first = ptrdiff_t(2 * c) - pad;
+    const Within low[2] = {{first, size}, {first + 2, size}};
+    const Within high[2] = {{first + 16, size}, {first + 18, size}};
+    size_t to = c;
+    for (size_t z = 0; z < s.out[0]; ++z) {
+      for (size_t row = 0; row < s.out[1]; ++row, to += width) {
         V acc = start;
         each_row(
             s, z, row, [&](size_t line) __attribute__((always_inline)) {
-              for (size_t k = 0; k < taps; k += 2) {
-                const float* from = x + line * s.in[2];
-                const ptrdiff_t first = ptrdiff_t(2 * c + k) - ptrdiff_t(s.pad[2]);
-                const F32x16 low = load_within(from, first, size, fill);
-                const F32x16 high = load_within(from, first + 16, size, fill);
-                acc = take(acc, every_second<0>(low, high));
-                if (k + 1 < taps) acc = take(acc, every_second<1>(low, high));
-              }
+              const float* from = x + ptrdiff_t(line) * size + first;
+              unroll<(Taps + 1) / 2>([&](auto i) __attribute__((always_inline)) {
+                const F32x16 a = low[i.value].load_from(from + 2 * i.value, fill);
+                const F32x16 b = high[i.value].load_from(from + 2 * i.value + 16, fill);
+                acc = take(acc, every_second<0>(a, b));
+                if constexpr (2 * i.value + 1 < Taps) acc = take(acc, every_second<1>(a, b));
+              });
             });
-        store_n(y + at, done(acc, at, count), count);
-        at += count;
+        store_n(y + to, done(acc, to, count), count);
       }
     }
+  }
+}
+
+template <class V, class Take, class Done>
+SDX_INLINE void pool_pairs(const PoolShape& s, const float* x, float* y, float fill, V start,
+                           Take take, Done done) {
+  switch (s.kernel[2]) {
+    case 1:
+      return pool_pairs_of<1>(s, x, y, F32x16(fill), start, take, done);
+    case 2:
+      return pool_pairs_of<2>(s, x, y, F32x16(fill), start, take, done);
+    case 3:
+      return pool_pairs_of<3>(s, x, y, F32x16(fill), start, take, done);
+    default:
+      return pool_pairs_of<4>(s, x, y, F32x16(fill), start, take, done);
   }
 }
 
