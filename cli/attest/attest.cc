@@ -97,7 +97,7 @@ std::string maker(const Attestation& of) {
     const auto at = object.find(key);
     return at == object.end() ? "?" : at->is_string() ? at->get<std::string>() : at->dump();
   };
-  return fmt::format("sardonyx {} ({}), {}, {} threads, {}", text(of.build, "version"),
+  return fmt::format("sardonyx {} ({}), {}, threads: {}, {}", text(of.build, "version"),
                      text(of.build, "compiler"), text(of.machine, "isa"),
                      text(of.machine, "threads"), text(of.machine, "processor"));
 }
