@@ -104,14 +104,25 @@ void copy_runs(std::span<const Loops::Loop> outer, size_t run, const T* from, T*
     return;
   }
   share(pool, iterations(outer), run * sizeof(T), [&](size_t begin, size_t end, int) {
-    Odometer at(outer, begin);
-    for (size_t i = begin; i < end; ++i, at.next()) {
-      // A call of memcpy costs more than a few moves.
-      if (run * sizeof(T) <= 32) {
-        for (size_t j = 0; j < run; ++j) to[at.to + int64_t(j)] = from[at.from + int64_t(j)];
-      } else {
-        std::memcpy(to + at.to, from + at.from, run * sizeof(T));
-      }
+    const auto each = [&](auto copy) {
+      Odometer at(outer, begin);
+      for (size_t i = begin; i < end; ++i, at.next()) copy(to + at.to, from + at.from);
+    };
+    // A call of memcpy costs more than a few moves, and of a length that is known it needs none.
+    switch (const size_t bytes = run * sizeof(T); bytes) {
+      case 16:
+        return each([](T* y, const T* x) { std::memcpy(y, x, 16); });
+      case 32:
+        return each([](T* y, const T* x) { std::memcpy(y, x, 32); });
+      case 64:
+        return each([](T* y, const T* x) { std::memcpy(y, x, 64); });
+      case 128:
+        return each([](T* y, const T* x) { std::memcpy(y, x, 128); });
+      default:
+        if (bytes > 32) return each([&](T* y, const T* x) { std::memcpy(y, x, bytes); });
+        return each([&](T* y, const T* x) {
+          for (size_t j = 0; j < run; ++j) y[j] = x[j];
+        });
     }
   });
 }
