@@ -8,7 +8,7 @@ speech decoder as moonshine_tiny_decoder_q.onnx. The shared decoders have a past
 (open_length). Each engine decodes greedily from the same start, and the two take turns of a whole decoding; a token's time
 is the least of all rounds. Printed per model: the time of a token, that of the last quarter of the tokens over that of the
 first quarter, that of the first run of a length over that of a repeat (right behind it), the total of both engines, and
-whether all ids are the same. With --ways, the ids of all levels, of one thread and of the graph as written are compared too.
+whether all ids are the same, or the first that is not and how close the choice was. With --ways, the ids of all levels, of one thread and of the graph as written are compared too.
 """
 
 import argparse
@@ -145,11 +145,11 @@ class Ours:
         return np.frombuffer(ctypes.string_at(data, size.value), dtype)
 
     def decode(self, model, feeds, steps):
-        """Times of first runs and of repeats, and the ids."""
+        """Times of first runs and of repeats, the ids, and how far apart the two best scores of each were."""
         states, logits = states_of(model)
         kept = {name: self.tensor(array) for name, array in feeds.items()}
         length = next(iter(array.shape[2] for name, array in feeds.items() if name.startswith("past")))
-        first, again, ids, token = [], [], [], 1
+        first, again, ids, gaps, token = [], [], [], [], 1
         names = {info.name for info in model.graph.input}
         for step in range(steps):
             values = dict(kept)
@@ -165,8 +165,10 @@ class Ours:
                 self.lib.sardonyx_value_release(value)
             spent, results = self.run(values, outputs)
             again.append(spent)
-            token = int(np.argmax(self.numbers(results[0], np.float32)))
+            scores = self.numbers(results[0], np.float32)
+            token = int(np.argmax(scores))
             ids.append(token)
+            gaps.append(float(scores[token] - np.partition(scores, -2)[-2]))
             self.lib.sardonyx_value_release(results[0])
             for (output, name), value in zip(states, results[1:]):
                 if name in kept and "encoder" not in name:
@@ -175,8 +177,7 @@ class Ours:
                 else:
                     self.lib.sardonyx_value_release(value)
             length += 1
-        return first, again, ids
-
+        return first, again, ids, gaps
 
     def close(self):
         self.lib.sardonyx_session_release(self.session)
@@ -245,7 +246,7 @@ def main():
         first = again = times = None
         least = lambda old, new: new if old is None else [min(pair) for pair in zip(old, new)]
         for _ in range(flags.rounds):
-            one, two, ids = ours.decode(model, feeds, flags.steps)
+            one, two, ids, gaps = ours.decode(model, feeds, flags.steps)
             three, their_ids = theirs(flags.peer, path, model, feeds, flags.steps, flags.threads, flags.out)
             first, again, times = least(first, one), least(again, two), least(times, three)
         ours.close()
@@ -254,7 +255,10 @@ def main():
         ratio = statistics.median(a / b for a, b in zip(first[1:], again[1:]))
         for way in other_ways(flags.build, path, model, feeds, flags.steps, ids) if flags.ways else []:
             print(f"OTHER IDS {name}: {way}")
-        same = "equal" if ids == their_ids else f"{sum(a == b for a, b in zip(ids, their_ids))} of {len(ids)} equal"
+        same = "equal"
+        if ids != their_ids:  # behind the first other id, other texts are decoded
+            first_other = next(i for i, (a, b) in enumerate(zip(ids, their_ids)) if a != b)
+            same = f"equal up to id {first_other} of {len(ids)}, where the two best scores are {gaps[first_other]:.2g} apart"
         print(f"{name:<28}{1e3 * statistics.median(first):>10.2f}{flat:>12.2f}{ratio:>14.2f}{1e3 * sum(first):>10.1f}"
               f"{1e3 * sum(times):>11.1f}{sum(times) / sum(first):>7.2f}  {same}", flush=True)
 
