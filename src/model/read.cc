@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <unordered_set>
 
@@ -32,6 +33,7 @@ class Decoder {
     if (std::is_same_v<M, Node> && ++nodes_ > limits_.nodes) {
       return over(in, "nodes", limits_.nodes);
     }
+    if constexpr (std::is_same_v<M, Graph>) make_room(in, depth, m);
     while (!in.at_end()) {
       const size_t start = in.offset();
       uint32_t number = 0;
@@ -66,6 +68,25 @@ class Decoder {
   }
 
  private:
+  // Room for a graph's lists, counted beforehand: lists that grow take up to twice what they hold.
+  // A graph that stands in pieces is read on without, unless a piece is longer than all before it.
+  void make_room(WireReader in, size_t depth, Graph& graph) {
+    std::array<size_t, 32> counts{};
+    while (!in.at_end()) {
+      uint32_t number = 0;
+      WireType type = WireType::varint;
+      if (!in.tag(number, type) || !in.skip(number, type, depth)) return;  // told when it is read
+      if (number < counts.size()) ++counts[number];
+    }
+    each_field<Graph>([&](const auto& field) {
+      auto& list = graph.*field.member;
+      if constexpr (requires { list.emplace_back().unknown; }) {
+        const size_t count = std::min(counts[field.number], limits_.messages - messages_);
+        if (count > list.size()) list.reserve(list.size() + count);
+      }
+    });
+  }
+
   // What the tensor's dimensions ask for, whether or not the file holds it. Dimensions that make no
   // sense ask for nothing; whoever wants the elements refuses them.
   bool measure(const WireReader& in, const TensorData& t) {
