@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 """Rows per second of 1, 2, 4 ... processes of `sardonyx score`, one thread each, and how near to linear that is.
 
-    bench/scale/linear.py build/sardonyx [--most 16] [--rows 4000] [--model MODEL --shape 1,64,64]
+    bench/scale/linear.py build/sardonyx [--most 16] [--rows 4096] [--model MODEL --shape 1,64,64] [--folder DIR] [-- MORE OPTIONS]
 
 Each process has as many rows whatever their number, so a machine that scales takes as long for 16 as for 1. Rounds alternate; the best
-of each number counts. The digest of each job is compared with that of one process over the same rows.
+of each number counts. The digest of each job is compared with that of one process over the same rows. "cpu_s" is the processor time
+of one process, on average: where it grows with their number, they share something (a core's two threads, caches, memory, the clock);
+where only the time on the clock grows, they wait (for the disk: each part is synced). "machine" is what the same number of
+processes get of linear that share nothing: `sardonyx bench` of a product in the cache, at the same time, the slowest counts. Virtual
+cores are often the two threads of half as many, which no program can make linear.
 """
 
 import argparse
@@ -15,6 +19,7 @@ import random
 import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -44,16 +49,30 @@ def write_rows(path, rows, shape):
             file.write(block[:4 * size * min(16, rows - first)])
 
 
-def run(program, model, rows, out, processes):
+def run(program, model, rows, out, processes, options):
     shutil.rmtree(out, ignore_errors=True)
-    words = [program, "score", model, "--input", rows, "--out", out, "--threads", "1", "--part-rows", "256"]
+    words = [program, "score", model, "--input", rows, "--out", out, "--threads", "1", *options]
     begin = time.perf_counter()
     all_ = [subprocess.Popen([*words, "--shard", f"{i}/{processes}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             for i in range(processes)]
-    codes = [process.wait() for process in all_]
+    ends = [os.wait4(process.pid, 0) for process in all_]
     seconds = time.perf_counter() - begin
-    assert not any(codes), codes
-    return seconds, subprocess.run([program, "score", "--merge", out], check=True, capture_output=True, text=True).stdout
+    assert not any(status for _, status, _ in ends), ends
+    cpu = sum(usage.ru_utime + usage.ru_stime for _, _, usage in ends) / processes
+    return seconds, cpu, subprocess.run([program, "score", "--merge", out], check=True, capture_output=True, text=True).stdout
+
+
+KERNEL = """<ir_version: 8, opset_import: ["" : 17]>
+k (float[64,64] x) => (float[64,64] y) { y = MatMul(x, x) }
+"""
+
+
+def alone_on_its_core(program, folder, processes):
+    """Seconds of the slowest of so many processes that share nothing."""
+    (folder / "k.onnxtxt").write_text(KERNEL)
+    words = [program, "bench", folder / "k.onnxtxt", "--threads", "1", "--runs", "150000", "--warmup", "20000", "--json"]
+    all_ = [subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) for _ in range(processes)]
+    return max(json.loads(process.communicate()[0])["median_ms"] for process in all_)
 
 
 def main():
@@ -64,9 +83,14 @@ def main():
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--model")
     parser.add_argument("--shape", default="1,64,64", help="of a row")
-    given = parser.parse_args()
+    parser.add_argument("--folder", help="for rows and results; the system's for temporary files")
+    parser.add_argument("--part-rows", default="1024")
+    words = sys.argv[1:]
+    cut = words.index("--") if "--" in words else len(words)
+    given = parser.parse_args(words[:cut])
+    options = ["--part-rows", given.part_rows, *words[cut + 1:]]
     shape = [int(extent) for extent in given.shape.split(",")]
-    folder = pathlib.Path(tempfile.mkdtemp())
+    folder = pathlib.Path(tempfile.mkdtemp(dir=given.folder))
     try:
         model = given.model
         if model is None:
@@ -75,18 +99,24 @@ def main():
         counts = [1]
         while counts[-1] * 2 <= given.most:
             counts.append(counts[-1] * 2)
-        best = {}
+        best, machine = {}, {}
         for count in counts:
             write_rows(folder / f"{count}.npy", given.rows * count, shape)
         for _ in range(given.rounds):
             for count in counts:
-                seconds, digest = run(given.program, model, folder / f"{count}.npy", folder / "out", count)
-                best[count] = min(best.get(count, (seconds, digest)), (seconds, digest))
-        _, alone = run(given.program, model, folder / f"{counts[-1]}.npy", folder / "out", 1)
-        assert alone == best[counts[-1]][1], "the digest depends on the number of processes"
+                ended = run(given.program, model, folder / f"{count}.npy", folder / "out", count, options)
+                best[count] = min(best.get(count, ended), ended)
+                kernel = alone_on_its_core(given.program, folder, count)
+                machine[count] = min(machine.get(count, kernel), kernel)
+        _, _, alone = run(given.program, model, folder / f"{counts[-1]}.npy", folder / "out", 1,
+                          [*options, "--workers", str(counts[-1])])
+        assert alone == best[counts[-1]][2], "the digest depends on the number of processes"
         answer = [{"processes": count, "rows_per_s": round(given.rows * count / best[count][0]),
-                   "of_linear": round(best[1][0] / best[count][0], 3)} for count in counts]
-        print(json.dumps(answer, indent=1))
+                   "seconds": round(best[count][0], 3), "cpu_s": round(best[count][1], 3),
+                   "of_linear": round(best[1][0] / best[count][0], 3), "machine": round(machine[1] / machine[count], 3)}
+                  for count in counts]
+        for line in answer:
+            print(json.dumps(line))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
