@@ -1,6 +1,6 @@
 #include "program.h"
 #ifdef SDX_SERVE
-#include "attest/attest.h"
+#include "attest/records.h"
 #include "serving.h"
 #endif
 

@@ -9,7 +9,6 @@
 
 #include "api/digest.h"
 #include "api/journal.h"
-#include "base/sha256.h"
 #include "bytes/file.h"
 #include "check/scope.h"
 #include "kernel_tests.h"
@@ -70,12 +69,6 @@ class Table {
 
 std::string mono(std::string_view text) {
   return fmt::format("<span class=\"mono\">{}</span>", escaped(text));
-}
-
-std::string sha256_of(std::span<const std::byte> bytes) {
-  Sha256 sha;
-  sha.add(bytes);
-  return sha.hex();
 }
 
 // What the model gives for inputs that anybody can draw again.

@@ -18,12 +18,6 @@ namespace {
 using check::Diagnostic;
 using check::Severity;
 
-std::string sha256_of(std::span<const std::byte> bytes) {
-  Sha256 sha;
-  sha.add(bytes);
-  return sha.hex();
-}
-
 Json findings_of(const std::vector<const Diagnostic*>& found) {
   Json list = Json::array();
   for (const Diagnostic* d : found) {
@@ -90,7 +84,7 @@ Json identity(const model::Model& model) {
   return json;
 }
 
-Json weights(const model::Model& model) {
+Json weights_json(const model::Model& model) {
   Json list = Json::array();
   if (!model.graph) return list;
   for (const model::TensorData& tensor : model.graph->initializer) {
@@ -115,7 +109,7 @@ Json plan(const Work& work) {
 }
 
 // node -> rule -> step -> kernel -> test
-Json trace(const model::Model& model, const Work& work) {
+Json trace_json(const model::Model& model, const Work& work) {
   Json list = Json::array();
   if (!work.plan) return list;
   const auto journal = journal_of(model, *work.plan);
@@ -166,8 +160,8 @@ Result<std::string> report_json(const PageRequest& request) {
       {"typing", std::move(typing)},
       {"answers", std::move(answers)},
       {"plan", plan(work)},
-      {"trace", trace(model, work)},
-      {"weights", weights(model)}};
+      {"trace", trace_json(model, work)},
+      {"weights", weights_json(model)}};
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

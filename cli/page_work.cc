@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/sha256.h"
 #include "bounds.h"
 #include "certificate/certificate.h"
 #include "kernel_tests.h"
@@ -27,6 +28,12 @@ void add_answers(Work& work, const std::shared_ptr<const plan::Compiled>& compil
 }
 
 }  // namespace
+
+std::string sha256_of(std::span<const std::byte> bytes) {
+  Sha256 sha;
+  sha.add(bytes);
+  return sha.hex();
+}
 
 Work work_of(const PageRequest& request) {
   Work work;

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "attest/attestation.h"
+#include "attest/records.h"
 #include "base/printable.h"
 #include "bytes/file.h"
 

@@ -15,6 +15,10 @@ namespace sardonyx_c {
 
 using sardonyx::Error;
 
+[[noreturn]] inline void fail(const char* code, std::string message) {
+  throw Error(code, std::move(message), {}, {});
+}
+
 // What stands behind a kind of handle, and its name in messages.
 template <class Handle>
 struct Behind;

@@ -30,10 +30,6 @@ void SessionBox::give_back(Session session) {
 
 namespace {
 
-[[noreturn]] void fail(const char* code, std::string message) {
-  throw Error(code, std::move(message), {}, {});
-}
-
 // The caller's struct as far as it reaches; the rest is 0.
 template <class Options>
 Options known(const Options* given) {

@@ -17,10 +17,6 @@ using namespace sardonyx_c;  // NOLINT: the interface's functions are global by 
 
 namespace {
 
-[[noreturn]] void fail(const char* code, std::string message) {
-  throw Error(code, std::move(message), {}, {});
-}
-
 Type type_from(int32_t number) {
   if (!sdx::valid(number)) fail("SDX-A0104", fmt::format("no element type {}", number));
   return static_cast<Type>(number);
