@@ -70,22 +70,8 @@ inline Status check_conv_bias(const Facts& in, size_t i, const Dim& channels) {
               channels.text());
 }
 
-// The kernels' view of at most three spatial axes, without batch and channels: missing leading axes
-// have size 1.
-inline ConvShape kernel_shape(const WindowAxes& axes) {
-  ConvShape s;
-  for (size_t i = 0; i < axes.spatial; ++i) {
-    const WindowAxis& axis = axes.axis[i];
-    const size_t to = 3 - axes.spatial + i;
-    s.in[to] = size_t(axis.in);
-    s.out[to] = size_t(axis.out);
-    s.kernel[to] = size_t(axis.kernel);
-    s.stride[to] = size_t(axis.stride);
-    s.dilation[to] = size_t(axis.dilation);
-    s.pad[to] = size_t(axis.begin);
-  }
-  return s;
-}
+// The kernels' view, without batch and channels.
+inline ConvShape kernel_shape(const WindowAxes& axes) { return kernel_axes<ConvShape>(axes); }
 
 // The kernels take tensors with elements.
 inline bool conv_has_work(const Call& call) {

@@ -31,21 +31,7 @@ inline Result<Fact> infer_pool(const Window& window, const Fact& x) {
   return Fact::tensor(x.type, std::move(shape));
 }
 
-// The kernels' view of at most three spatial axes: missing leading ones have size 1.
-inline PoolShape plane_shape(const WindowAxes& axes) {
-  PoolShape s;
-  for (size_t i = 0; i < axes.spatial; ++i) {
-    const WindowAxis& axis = axes.axis[i];
-    const size_t to = 3 - axes.spatial + i;
-    s.in[to] = size_t(axis.in);
-    s.out[to] = size_t(axis.out);
-    s.kernel[to] = size_t(axis.kernel);
-    s.stride[to] = size_t(axis.stride);
-    s.dilation[to] = size_t(axis.dilation);
-    s.pad[to] = size_t(axis.begin);
-  }
-  return s;
-}
+inline PoolShape plane_shape(const WindowAxes& axes) { return kernel_axes<PoolShape>(axes); }
 inline PoolShape plane_shape(const Window& window, std::span<const int64_t> x,
                              std::span<const int64_t> y) {
   return plane_shape(resolve(window, x.subspan(2), y.subspan(2), {}));

@@ -58,6 +58,24 @@ struct WindowAxes {
 WindowAxes resolve(const Window& window, std::span<const int64_t> in, std::span<const int64_t> out,
                    std::span<const int64_t> kernel);
 
+// The kernels' view (ConvShape, PoolShape) of at most three spatial axes: missing leading ones have
+// size 1.
+template <class Shape>
+Shape kernel_axes(const WindowAxes& axes) {
+  Shape s;
+  for (size_t i = 0; i < axes.spatial; ++i) {
+    const WindowAxis& axis = axes.axis[i];
+    const size_t to = 3 - axes.spatial + i;
+    s.in[to] = size_t(axis.in);
+    s.out[to] = size_t(axis.out);
+    s.kernel[to] = size_t(axis.kernel);
+    s.stride[to] = size_t(axis.stride);
+    s.dilation[to] = size_t(axis.dilation);
+    s.pad[to] = size_t(axis.begin);
+  }
+  return s;
+}
+
 // How the node's window, which reads its first input, moves along a streamed axis. `kernel` as
 // above, of the weights' shape where the window does not say.
 Streaming stream_window(const Window& window, const Streamed& streamed,

@@ -14,21 +14,11 @@ int32_t int_value(const View& v, size_t i) {
 
 ConvShape conv_shape(const QuantisedConv& a, const WindowAxes& axes, std::span<const int64_t> x,
                      std::span<const int64_t> w) {
-  ConvShape s;
+  ConvShape s = kernel_shape(axes);
   s.batch = size_t(x[0]);
   s.groups = size_t(a.group);
   s.in_channels = size_t(x[1]);
   s.out_channels = size_t(w[0]);
-  for (size_t i = 0; i < axes.spatial; ++i) {
-    const WindowAxis& axis = axes.axis[i];
-    const size_t to = 3 - axes.spatial + i;
-    s.in[to] = size_t(axis.in);
-    s.out[to] = size_t(axis.out);
-    s.kernel[to] = size_t(axis.kernel);
-    s.stride[to] = size_t(axis.stride);
-    s.dilation[to] = size_t(axis.dilation);
-    s.pad[to] = size_t(axis.begin);
-  }
   return s;
 }
 
