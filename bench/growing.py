@@ -8,7 +8,8 @@ speech decoder as moonshine_tiny_decoder_q.onnx. The shared decoders have a past
 (open_length). Each engine decodes greedily from the same start, and the two take turns of a whole decoding; a token's time
 is the least of all rounds. Printed per model: the time of a token, that of the last quarter of the tokens over that of the
 first quarter, that of the first run of a length over that of a repeat (right behind it), the total of both engines, and
-whether all ids are the same, or the first that is not and how close the choice was. With --ways, the ids of all levels, of one thread and of the graph as written are compared too.
+whether all ids are the same, or the first that is not and how close the choice was. With --ways, the ids of all levels, of
+one thread and of the graph as written are compared too.
 """
 
 import argparse

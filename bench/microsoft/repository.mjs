@@ -4,8 +4,8 @@
 //
 // LIST.json: [{model, folder, sets, out}]. folder/0 ... folder/N-1 hold the sets, input_0.pb ... each. out/answer.json
 // gets {set} and out/output_0.pb ... the outputs, or {refused: reason}; out is folder unless it is given, and `set` names
-// the one set to take. The first level of optimisation at which the model loads counts. A folder with an answer is left alone, so
-// that after a crash of onnxruntime, which the answer then tells, the next call goes on.
+// the one set to take. The first level of optimisation at which the model loads counts. A folder with an answer is left
+// alone, so that after a crash of onnxruntime, which the answer then tells, the next call goes on.
 import fs from 'node:fs';
 import {createRequire} from 'node:module';
 import path from 'node:path';

@@ -6,7 +6,8 @@
 GIT_DIR is a clone of github.com/microsoft/onnxruntime (a bare one will do). Files and what lies beside them are taken
 out of it; none are kept here. Open sizes are tried as 2, 1, 4, 8 and 16 and integers as 0 or 1 and as 0 to 9, until
 onnxruntime takes the inputs. It answers without optimisation and, where Sardonyx differs from that, as it runs by
-default: where its own levels differ, to agree with one is to agree. Prints how many run there, how many of those run here and agree, and the others by reason.
+default: where its own levels differ, to agree with one is to agree. Prints how many run there, how many of those run here
+and agree, and the others by reason.
 Outputs agree as compare.py judges: floats within 1e-3 of the element and of the output's root mean square (2e-3 for
 models that compute in halves, or the next half), integers but for rounding ties, which are listed; drawn ones by their
 shape and mean. Files that are known not to agree stand in differences.tsv with the reason; one more, one that agrees by
