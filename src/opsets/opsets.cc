@@ -158,9 +158,8 @@ void set_version(std::vector<model::OpsetId>& imports, const Wanted& wanted) {
 
 // Operators that the wanted version does not have and no step can say otherwise, as the functions
 // that ONNX gives for them.
-Status expand(model::Model& model, const Wanted& wanted, const model::Functions& functions,
-              Written& written) {
-  const auto missing = [&](const model::Node& node) {
+Status expand(model::Model& model, const Wanted& wanted, Written& written) {
+  const auto missing = [&](const model::Node& node, const model::Functions& functions) {
     if (!model::canonical(node.domain).empty() || functions.find(node) != nullptr) return false;
     const Op* op = find_op("", node.op_type);
     if (op == nullptr || op->at(int(wanted.version)) != nullptr) return false;
@@ -169,8 +168,10 @@ Status expand(model::Model& model, const Wanted& wanted, const model::Functions&
   };
   constexpr int kMostLevels = 16;  // of bodies in bodies
   for (int level = 0; level < kMostLevels; ++level) {
+    const model::Functions functions(model);
     bool any = false;
-    model::each_node(model, [&](const model::Node& node) { any = any || missing(node); });
+    model::each_node(model,
+                     [&](const model::Node& node) { any = any || missing(node, functions); });
     if (!any) return ok();
     const infer::FactsByName facts = infer::facts_by_name(model);
     const auto fact = [&](const std::string& name) {
@@ -179,7 +180,7 @@ Status expand(model::Model& model, const Wanted& wanted, const model::Functions&
     };
     check::InlineOptions options;
     options.body = [&](const model::Node& node, int64_t version) -> std::optional<model::Function> {
-      if (!missing(node)) return std::nullopt;
+      if (!missing(node, functions)) return std::nullopt;
       auto body = infer::operator_body({node, version, fact});
       if (body && level == 0) written.expanded.push_back(place(node));
       return body;
@@ -232,7 +233,7 @@ Result<Written> in_opset(const model::Model& model, const Wanted& wanted) {
     return fail("SDX-C0173", "the model does not import {}", model::shown(wanted.domain));
   const int64_t from = import == imports.end() ? 1 : import->second;
   if (wanted.version < from && wanted.domain.empty())
-    SDX_TRY(expand(written.model, wanted, model::Functions(written.model), written));
+    SDX_TRY(expand(written.model, wanted, written));
 
   model::Model& made = written.model;
   const infer::FactsByName facts = infer::facts_by_name(made);

@@ -156,6 +156,16 @@ Sum (x) => (y) { y = ReduceSum <axes = [1], keepdims = 0> (x) })";
   EXPECT_FALSE(contains(up, "\"\" : 11")) << up;
 }
 
+TEST(Opsets, an_operator_that_came_later_is_written_as_its_function) {
+  const std::string text = R"(<ir_version: 8, opset_import: ["" : 20, "f" : 1]>
+g (float[2] x) => (float[2] y) { z = f.Double (x)  y = HardSwish (z) }
+<domain: "f", opset_import: ["" : 20]>
+Double (x) => (y) { y = Add (x, x) })";
+  const std::string down = written(text, 13);
+  EXPECT_HAS(down, "HardSigmoid");
+  EXPECT_FALSE(contains(down, "HardSwish")) << down;
+}
+
 TEST(Opsets, versions_that_do_not_exist_are_refused) {
   const std::string text = R"(<ir_version: 8, opset_import: ["" : 11]>
 g (float[2] x) => (float[2] y) { y = Neg (x) })";
