@@ -266,6 +266,25 @@ class Security(unittest.TestCase):
         self.assertEqual(server.call("POST", "/v2/repository/models/double/unload")[0], 403)
         self.assertEqual(server.stop(), 0)
 
+    def test_in_the_sandbox_it_answers_and_uses_shared_memory(self):
+        key = f"sardonyx-sandbox-{os.getpid()}"
+        with open(f"/dev/shm/{key}", "wb") as file:
+            file.write(struct.pack("<4f", 1, 2, 3, 4))
+        try:
+            server = Server("--sandbox", "--shared-memory")
+        except AssertionError as error:
+            os.unlink(f"/dev/shm/{key}")
+            if "landlock" in str(error) or "SDX-C008" in str(error):
+                self.skipTest("this system has no sandbox")
+            raise
+        self.assertEqual(server.json("POST", "/v2/models/double/infer", BODY)[1]["outputs"][0]["data"], [2, 4, 6, 8])
+        self.assertEqual(server.json("POST", "/v2/systemsharedmemory/region/r/register", {"key": key, "byte_size": 16})[0], 200)
+        place = {"shared_memory_region": "r", "shared_memory_byte_size": 16}
+        status, answer = server.json("POST", "/v2/models/double/infer", {"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 4], "parameters": place}]})
+        self.assertEqual((status, answer["outputs"][0]["data"]), (200, [2, 4, 6, 8]))
+        os.unlink(f"/dev/shm/{key}")
+        self.assertEqual(server.stop(), 0)
+
     def test_limits(self):
         server = Server(config={"limits": {"body_bytes": 1000, "head_seconds": 0.3, "connections": 5}})
         self.assertEqual(server.call("POST", "/v2/models/double/infer", b"x" * 2000)[0], 413)
