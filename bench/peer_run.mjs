@@ -1,6 +1,6 @@
 // Runs one model in onnxruntime: times it, writes its outputs, or writes every wire for debugging.
 //
-//   node bench/peer_run.mjs MODEL --input NAME=FILE.pb ... [--threads N] [--optimize on|off]
+//   node bench/peer_run.mjs MODEL --input NAME=FILE.pb ... [--threads N] [--optimize on|off|basic|extended]
 //        [--runs N --warmup N]        print one JSON line in the shape of `sardonyx bench --json`
 //        [--output-dir DIR]           write output_0.pb, output_1.pb ... in graph order
 //        [--wires all|NAME,NAME]      with --output-dir: also write wire_NAME.pb; puts a model with these extra
@@ -55,7 +55,7 @@ try {
   session = await ort.InferenceSession.create(modelPath, {
     executionProviders: ['cpu'],
     executionMode: 'sequential',
-    graphOptimizationLevel: options.optimize === 'off' ? 'disabled' : 'all',
+    graphOptimizationLevel: {on: 'all', off: 'disabled'}[options.optimize] ?? options.optimize,
     intraOpNumThreads: Number(options.threads),
     interOpNumThreads: 1,
     logSeverityLevel: 3,
