@@ -20,11 +20,15 @@ an answer and that of the model as written with one thread. Anybody can add a ma
 """
 
 
+def name_of(record):
+    return record["machine"] if record["emulated"] else f"{record['machine']}, {record['cores']} cores"
+
+
 def read():
     records = {}
     for line in (ROOT / "bench/history/one_answer.jsonl").read_text().splitlines():
         record = json.loads(line)
-        records[record["machine"]] = record
+        records[name_of(record)] = record
     return list(records.values())
 
 
@@ -34,8 +38,8 @@ def peers(record):
 
 
 def machines_table(records):
-    yield "| machine | levels | threads | models | runs | Sardonyx: models with one answer | onnxruntime: models with one answer | its worst distance |"
-    yield "|---|---|---|---|---|---|---|---|"
+    yield "| machine | levels | threads | runs | models with one answer: Sardonyx | onnxruntime | its largest distance |"
+    yield "|---|---|---|---|---|---|---|"
     for record in records:
         models, theirs = record["models"], peers(record)
         runs = sum(found["sardonyx"]["configurations"] for found in models.values())
@@ -46,7 +50,7 @@ def machines_table(records):
             worst = f"{worst:.2g} ({name})" if worst else "0"
         else:
             agrees = worst = "not run"
-        yield (f"| {record['machine']} | {', '.join(record['levels'])} | {', '.join(map(str, record['threads']))} | {len(models)} | {runs} | "
+        yield (f"| {name_of(record)} | {', '.join(record['levels'])} | {', '.join(map(str, record['threads']))} | {runs} | "
                f"{one} of {len(models)} | {agrees} | {worst} |")
 
 
@@ -63,6 +67,8 @@ def across(records):
         if len(usual) > 1:
             compared += 1
             theirs += len(set(usual)) == 1
+    if shared == 0:
+        return ""
     text = f"**Across machines**, {ours} of the {shared} models that more than one of them ran have one digest on all of them"
     if compared:
         text += f"; onnxruntime's usual answer (all optimisations, all threads) is the same for {theirs} of {compared}"
@@ -70,7 +76,7 @@ def across(records):
 
 
 def batch_line(records):
-    ours, theirs, off = [], [], 0
+    ours, theirs = [], []
     for record in records:
         for found in record["models"].values():
             batch = found.get("batch") or {}
@@ -87,7 +93,7 @@ def batch_line(records):
 
 
 def models_table(records):
-    yield "| model | Sardonyx's digest | machines that agree | onnxruntime: answers on each machine | its largest distance |"
+    yield "| model | Sardonyx's digest | machines that agree | onnxruntime's answers on each machine | largest distance |"
     yield "|---|---|---|---|---|"
     for name in sorted({name for record in records for name in record["models"]}):
         ran = [record for record in records if name in record["models"]]
@@ -132,9 +138,10 @@ def plot(records):
 
 def main():
     records = read()
-    disagreeing = [f"{name} on {record['machine']}" for record in records for name, found in record["models"].items()
+    disagreeing = [f"{name} on {name_of(record)}" for record in records for name, found in record["models"].items()
                    if len(found["sardonyx"]["digests"]) != 1]
-    lines = [INTRODUCTION, *machines_table(records), "", across(records), "", batch_line(records), "",
+    batch, shared = batch_line(records), across(records)
+    lines = [INTRODUCTION, *machines_table(records), "", *([shared, ""] if shared else []), *([batch, ""] if batch else []),
              "![How far an engine's own answers lie apart](one_answer.svg)", "",
              "Models on which Sardonyx gave two answers: " + (", ".join(disagreeing) or "none") + ".", "", *models_table(records)]
     page, picture = "\n".join(lines) + "\n", plot(records)
