@@ -51,7 +51,7 @@ uint32_t crc_of(std::span<const std::byte> bytes, uint32_t crc) {
 }
 
 Status inflate_into(std::span<const std::byte>, std::span<std::byte>, bool) {
-  Error error = fail("SDX-C0171", "the array is compressed, and this build has no zlib");
+  Error error = fail("SDX-C0177", "the array is compressed, and this build has no zlib");
   error.help = "numpy.savez writes arrays as they are";
   return error;
 }
