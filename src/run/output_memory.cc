@@ -23,15 +23,15 @@ size_t rounded_up(size_t bytes) {
   return (bytes + step - 1) / step * step;
 }
 
-struct Piece {
-  std::shared_ptr<void> memory;
-  size_t bytes = 0;
-  bool waited = false;  // for a whole run
-};
-
 }  // namespace
 
 struct OutputMemory::State {
+  struct Piece {
+    std::shared_ptr<void> memory;
+    size_t bytes = 0;
+    bool waited = false;  // for a whole run
+  };
+
   std::mutex mutex;
   std::vector<Piece> idle;  // never more than its capacity: giving back must not fail
   size_t idle_bytes = 0;
@@ -55,7 +55,7 @@ void OutputMemory::start() {
   State& s = *state_;
   s.last_run = s.this_run;
   s.this_run = 0;
-  std::erase_if(s.idle, [&](Piece& piece) {
+  std::erase_if(s.idle, [&](State::Piece& piece) {
     if (piece.waited) s.idle_bytes -= piece.bytes;
     return std::exchange(piece.waited, true);
   });
@@ -66,7 +66,7 @@ std::shared_ptr<void> OutputMemory::take(size_t bytes) {
   bytes = rounded_up(bytes);
   struct Lease {
     std::weak_ptr<State> state;
-    Piece piece;
+    State::Piece piece;
     ~Lease() {
       const auto alive = state.lock();
       if (alive && piece.memory) alive->give_back({std::move(piece.memory), piece.bytes});
@@ -74,13 +74,14 @@ std::shared_ptr<void> OutputMemory::take(size_t bytes) {
   };
   const auto lease = std::make_shared<Lease>();
   lease->state = state_;
-  Piece& piece = lease->piece;
+  State::Piece& piece = lease->piece;
   {
     const std::lock_guard lock(state_->mutex);
     State& s = *state_;
     s.this_run += bytes;
-    const auto found = std::find_if(s.idle.begin(), s.idle.end(),
-                                    [&](const Piece& other) { return other.bytes == bytes; });
+    const auto found = std::find_if(s.idle.begin(), s.idle.end(), [&](const State::Piece& other) {
+      return other.bytes == bytes;
+    });
     if (found != s.idle.end()) {
       std::swap(*found, s.idle.back());
       piece = std::move(s.idle.back());

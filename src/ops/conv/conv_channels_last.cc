@@ -206,9 +206,9 @@ std::shared_ptr<const void> pack(const ConvChannelsLast& a, const Call& call, Po
 
 Status run_on(const ConvChannelsLast& a, std::span<const ChannelsLastPart> parts, Args& args) {
   const std::span<const int64_t> x = args.in(0).dims;
-  ChannelsLastConvArgs c{
-      .shape = has_shape(a, x) ? *a.shape : kernel_shape(a, x, args.in(1).dims, args.out().dims),
-      .x = parts};
+  ChannelsLastConvArgs c;
+  c.shape = has_shape(a, x) ? *a.shape : kernel_shape(a, x, args.in(1).dims, args.out().dims);
+  c.x = parts;
   c.weights = static_cast<const float*>(args.packed);
   c.bias = args.has(2) ? args.in(2).data<float>() : nullptr;
   c.y = args.out().data<float>();
