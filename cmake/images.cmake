@@ -32,6 +32,10 @@ if(SDX_IMAGES)
   endif()
   sdx_image_format(WEBP webp/decode.h webp)
   sdx_image_format(JPEG2000 openjpeg.h openjp2 openjpeg-2.5 openjpeg-2.4)
+  if(SDX_STATIC)  # an archive does not say that PNG needs zlib
+    find_library(SDX_ZLIB_OF_PNG z REQUIRED)
+    list(APPEND SDX_IMAGE_LIBRARIES ${SDX_ZLIB_OF_PNG})
+  endif()
 endif()
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/ops/image/decode.cc PROPERTIES
   COMPILE_DEFINITIONS "${sdx_image_definitions}")
