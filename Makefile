@@ -128,7 +128,9 @@ test-arm64: arm64
 static: configure
 	cmake --preset static >/dev/null
 	cmake --build build-static -j $(JOBS) --target sardonyx_cli
-	@stat -c '%n: %s bytes' build-static/sardonyx
+	@strip build-static/sardonyx && cp LICENSE build-static
+	@tar -C build-static -czf build-static/sardonyx.tar.gz sardonyx share LICENSE  # with the manual and completions
+	@stat -c '%n: %s bytes' build-static/sardonyx build-static/sardonyx.tar.gz
 
 static-arm64: configure
 	@scripts/install_deps.sh arm64
