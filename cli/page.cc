@@ -9,6 +9,7 @@
 
 #include "api/digest.h"
 #include "api/journal.h"
+#include "base/sha256.h"
 #include "bytes/file.h"
 #include "check/scope.h"
 #include "kernel_tests.h"

@@ -99,13 +99,12 @@ Json weights_json(const model::Model& model) {
 
 Json plan(const Work& work) {
   if (!work.plan) return {{"why_not", work.why_not}};
-  Sha256 sha;
-  sha.add(work.certificate.data(), work.certificate.size());
+  const auto certificate = std::as_bytes(std::span(work.certificate));
   return {{"arena_bytes", work.plan->arena_bytes},
           {"live_bytes", work.plan->live_bytes},
           {"steps", work.plan->steps.size()},
           {"assumed_sizes", work.assumed},
-          {"certificate_sha256", work.certificate.empty() ? Json() : Json(sha.hex())}};
+          {"certificate_sha256", certificate.empty() ? Json() : Json(sha256_of(certificate))}};
 }
 
 // node -> rule -> step -> kernel -> test

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "base/sha256.h"
 #include "bounds.h"
 #include "certificate/certificate.h"
 #include "kernel_tests.h"
@@ -28,12 +27,6 @@ void add_answers(Work& work, const std::shared_ptr<const plan::Compiled>& compil
 }
 
 }  // namespace
-
-std::string sha256_of(std::span<const std::byte> bytes) {
-  Sha256 sha;
-  sha.add(bytes);
-  return sha.hex();
-}
 
 Work work_of(const PageRequest& request) {
   Work work;

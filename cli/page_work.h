@@ -1,9 +1,6 @@
 // What a report computes before it is written: types, a plan, one run; and how its parts are named.
 #pragma once
 
-#include <cstddef>
-#include <span>
-
 #include "api/digest.h"
 #include "api/journal.h"
 #include "page.h"
@@ -21,8 +18,6 @@ struct Work {
   std::string why_not;  // there is no plan
 };
 Work work_of(const PageRequest& request);
-
-std::string sha256_of(std::span<const std::byte> bytes);
 
 // Whether the profile has the rule.
 bool judged(const check::Rule& rule, const std::string& profile);

@@ -49,13 +49,11 @@ size_t count(std::string_view text, std::string_view word) {
 std::string proved(const model::Model& model, const plan::Plan& plan,
                    const std::string& certificate) {
   if (certificate.empty()) return "<p>There is no certificate of this plan.</p>\n";
-  Sha256 sha;
-  sha.add(std::as_bytes(std::span(certificate)));
   std::string html = fmt::format(
       "<table><tr><th>certificate, SHA-256</th><td><span class=\"mono\">{}</span></td></tr>\n"
       "<tr><th>steps, views and joins in it</th><td>{}, {} and {}</td></tr>\n",
-      sha.hex(), count(certificate, "{\"kind\":\"run\""), count(certificate, "{\"kind\":\"view\""),
-      count(certificate, "{\"kind\":\"join\""));
+      sha256_of(std::as_bytes(std::span(certificate))), count(certificate, "{\"kind\":\"run\""),
+      count(certificate, "{\"kind\":\"view\""), count(certificate, "{\"kind\":\"join\""));
   std::string rules;
   if (const auto journal = journal_of(model, plan)) {
     for (const auto& [rule, times] : rules_of(*journal))

@@ -61,9 +61,7 @@ std::string system_name() {
 
 Result<std::string> file_sha256(const std::string& path) {
   SDX_ASSIGN(const auto file, MappedFile::open(path, SIZE_MAX));
-  Sha256 sha;
-  sha.add(file->bytes());
-  return sha.hex();
+  return sha256_of(file->bytes());
 }
 
 // Of every tensor whose elements lie in another file: name, size and bytes.
@@ -90,9 +88,7 @@ Result<std::string> weights_sha256(const model::Model& model) {
 std::string seal_of(Json object) {
   object.erase("sha256");
   const std::string text = object.dump(-1, ' ', false, Json::error_handler_t::replace);
-  Sha256 sha;
-  sha.add(text.data(), text.size());
-  return sha.hex();
+  return sha256_of(std::as_bytes(std::span(text)));
 }
 
 Json Attestation::json() const {

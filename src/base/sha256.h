@@ -26,4 +26,10 @@ class Sha256 {
   uint64_t total_ = 0;
 };
 
+inline std::string sha256_of(std::span<const std::byte> bytes) {
+  Sha256 sha;
+  sha.add(bytes);
+  return sha.hex();
+}
+
 }  // namespace sdx
