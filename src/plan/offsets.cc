@@ -1,6 +1,7 @@
 #include "plan/offsets.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <queue>

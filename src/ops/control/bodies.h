@@ -3,6 +3,7 @@
 
 #include "op/body_runner.h"
 #include "ops/common.h"
+#include "ops/element_of.h"
 
 namespace sdx::ops {
 
@@ -21,7 +22,7 @@ inline const BodySource& source(const Node& node, std::string_view attr) {
 inline Fact join(const Fact& a, const Fact& b) {
   Fact both = like(a);
   if (a.kind == Fact::Kind::optional && b.kind != Fact::Kind::optional)
-    return Fact::optional_of(join(*a.element, b));
+    return Fact::optional_of(join(element_of(a), b));
   if (b.kind == Fact::Kind::optional && a.kind != Fact::Kind::optional) return join(b, a);
   if (a.element && b.element)
     both.element = std::make_shared<const Fact>(join(*a.element, *b.element));
@@ -34,6 +35,18 @@ inline Fact join(const Fact& a, const Fact& b) {
     if (!(a.dim(i) == b.dim(i))) (*both.shape)[i] = Dim::unknown();
   }
   return both;
+}
+
+// Refuses a body of which outputs from `first` on, whose values are stacked, are no tensors.
+inline Status expect_tensors(const Body& body, size_t first) {
+  for (size_t i = first; i < body.outputs().size(); ++i) {
+    const Fact& fact = body.outputs()[i];
+    if (fact.present() && !fact.is_tensor()) {
+      return fail("SDX-T0608", "output {} of the body is {}, expected a tensor", i,
+                  fact.onnx_type());
+    }
+  }
+  return ok();
 }
 
 // Whoever runs the operator, as the one who runs its bodies.

@@ -43,6 +43,23 @@ std::string unused_prefix(const Facts& in) {
   return prefix;
 }
 
+// Nothing is known of the wire's type yet.
+bool is_open(const Fact& fact) { return fact.is_tensor() && fact.type == DType::undefined; }
+
+// A carried value may be empty at first or later: an optional holds what the other one is.
+bool may_follow(const Fact& before, const Fact& after) {
+  if (is_open(before) || is_open(after)) return true;
+  if (before.kind == Fact::Kind::optional || after.kind == Fact::Kind::optional) return true;
+  return before.kind == after.kind && before.type == after.type;
+}
+
+Status expect_condition(const Fact& fact) {
+  if (fact.present() && !is_open(fact) && (!fact.is_tensor() || fact.type != DType::boolean)) {
+    return fail("SDX-T0609", "the body's condition is {}, expected tensor(bool)", fact.onnx_type());
+  }
+  return ok();
+}
+
 Result<Loop> read(const Node& node, const Facts& in) {
   Loop a;
   a.formal = node.formal_inputs;
@@ -64,11 +81,12 @@ Result<Loop> read(const Node& node, const Facts& in) {
   // rest does.
   while (true) {
     SDX_ASSIGN(a.body, body.type(formal, captured(node, in)));
+    SDX_TRY(expect_condition(a.body->outputs()[0]));
+    SDX_TRY(expect_tensors(*a.body, 1 + a.carried));
     bool stable = true;
     for (size_t i = 0; i < a.carried; ++i) {
       const Fact &before = formal[2 + i], &after = a.body->outputs()[1 + i];
-      if (before.kind == Fact::Kind::tensor && after.kind == Fact::Kind::tensor &&
-          before.type != after.type) {
+      if (!may_follow(before, after)) {
         return fail("SDX-T0605", "carried value {} is {} before the body and {} after it", i,
                     before.onnx_type(), after.onnx_type());
       }

@@ -93,6 +93,7 @@ Result<Scan> read(const Node& node, const Facts& in) {
     formal.push_back(std::move(fact));
   }
   SDX_ASSIGN(a.body, body.type(formal, captured(node, in)));
+  SDX_TRY(expect_tensors(*a.body, 0));
   const auto out_axes = node.ints_or_empty("scan_output_axes");
   for (size_t i = 0; i < out_axes.size() && i < rows; ++i) {
     const Fact& row = a.body->outputs()[a.states + i];

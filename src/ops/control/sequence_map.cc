@@ -20,7 +20,7 @@ constexpr Version kHistory[] = {
 Result<SequenceMap> read(const Node& node, const Facts& in) {
   Facts formal;
   for (size_t i = 0; i < node.formal_inputs; ++i) {
-    formal.push_back(in[i].kind == Fact::Kind::sequence ? like(*in[i].element) : like(in[i]));
+    formal.push_back(in[i].kind == Fact::Kind::sequence ? like(element_of(in[i])) : like(in[i]));
   }
   const BodySource& body = source(node, "body");
   if (body.inputs() != formal.size()) {

@@ -1,4 +1,5 @@
 // Operators between maps and tensors: CastMap, DictVectorizer and ZipMap.
+#include "ops/element_of.h"
 #include "ops/ml/scores.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/text_number.h"
@@ -137,7 +138,7 @@ Result<Dict> read_dict(const Node& node, const Facts& in) {
   return a;
 }
 Result<Facts> infer_dict(const Dict& a, const Facts& in) {
-  return Facts{Fact::tensor(in[0].element->type, {Dim(1), Dim(int64_t(a.length))})};
+  return Facts{Fact::tensor(element_of(in[0]).type, {Dim(1), Dim(int64_t(a.length))})};
 }
 Status run_dict(const Dict& a, Args& args) {
   const Map& map = args.value(0).map();

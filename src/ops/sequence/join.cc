@@ -146,7 +146,7 @@ Result<Concat> read_concat(const Node& node, const Facts&) {
 }
 
 Result<Facts> infer_concat(const Concat& a, const Facts& in) {
-  const Fact& element = *in[0].element;
+  const Fact& element = element_of(in[0]);
   if (!element.has_rank()) return Facts{Fact::tensor(element.type)};
   Shape shape = *element.shape;
   SDX_ASSIGN(const size_t axis, resolve_axis(a.axis, shape.size() + (a.new_axis ? 1 : 0)));

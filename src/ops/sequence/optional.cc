@@ -1,5 +1,6 @@
 // Optionals: a value, or nothing.
 #include "ops/common.h"
+#include "ops/element_of.h"
 
 namespace sdx::ops {
 namespace {
@@ -74,7 +75,7 @@ Status run_has_element(const None&, Args& args) {
 Result<Facts> infer_get_element(const None&, const Facts& in) {
   // At run time an empty optional arrives as an input that is left out.
   if (!given(in)) return fail("SDX-R0625", "the optional has no element");
-  return Facts{in[0].kind == Fact::Kind::optional ? like(*in[0].element) : like(in[0])};
+  return Facts{in[0].kind == Fact::Kind::optional ? like(element_of(in[0])) : like(in[0])};
 }
 Status run_get_element(const None&, Args& args) {
   if (args.value(0).is_none()) return fail("SDX-R0625", "the optional has no element");

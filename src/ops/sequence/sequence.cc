@@ -85,7 +85,7 @@ constexpr Version kInsertHistory[] = {
      "I in i32 i64"}};
 
 Result<Facts> infer_insert(const None&, const Facts& in) {
-  const Fact& element = *in[0].element;
+  const Fact& element = element_of(in[0]);
   if (element.type != DType::undefined && element.type != in[1].type) {
     return fail("SDX-T0621", "a tensor of {} cannot go into a sequence of {}",
                 short_name(in[1].type), short_name(element.type));
@@ -121,7 +121,7 @@ std::vector<Case> insert_cases() {
 constexpr Version kEraseHistory[] = {
     {11, "(input_sequence: S, position?: I) -> (output_sequence: S) S in seq(all) I in i32 i64"}};
 
-Result<Facts> infer_erase(const None&, const Facts& in) { return sequence_of(*in[0].element); }
+Result<Facts> infer_erase(const None&, const Facts& in) { return sequence_of(element_of(in[0])); }
 Status run_erase(const None&, Args& args) {
   Sequence items = args.value(0).sequence();
   if (items.empty()) return fail("SDX-R0622", "an empty sequence has no element to erase");
@@ -150,7 +150,7 @@ std::vector<Case> erase_cases() {
 constexpr Version kAtHistory[] = {
     {11, "(input_sequence: S, position: I) -> (tensor: T) S in seq(all) T in all I in i32 i64"}};
 
-Result<Facts> infer_at(const None&, const Facts& in) { return Facts{like(*in[0].element)}; }
+Result<Facts> infer_at(const None&, const Facts& in) { return Facts{like(element_of(in[0]))}; }
 Status run_at(const None&, Args& args) {
   const Sequence& items = args.value(0).sequence();
   SDX_ASSIGN(const size_t at, position(args, 1, items.size(), items.size()));
