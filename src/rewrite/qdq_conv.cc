@@ -22,9 +22,9 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
   const Node& node = r.old.node(id);
   if (node.use.op != &ops::quantize_linear) return Wires();
   const Node* conv = r.only_from(node.inputs[0], ops::conv);
-  const auto y = quantised(r, node, node.outputs[0].type, false);
+  const auto y = quantised(r, node, node.outputs[0].type);
   if (conv == nullptr || !y) return Wires();
-  const auto x = dequantised(r, conv->inputs[0], false), w = dequantised(r, conv->inputs[1], true);
+  const auto x = dequantised(r, conv->inputs[0]), w = dequantised(r, conv->inputs[1], 0);
   if (!x || !w || !r.old.fact(w->tensor).value) return Wires();
   std::optional<Tensor> integers;
   if (conv->inputs.size() > 2 && conv->inputs[2].present()) {

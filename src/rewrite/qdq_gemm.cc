@@ -41,12 +41,12 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
   const Node& node = r.old.node(id);
   if (node.use.op != &ops::quantize_linear) return Wires();
   const Node* gemm = r.only_from(node.inputs[0], ops::gemm);
-  const auto y = quantised(r, node, node.outputs[0].type, false);
+  const auto y = quantised(r, node, node.outputs[0].type);
   if (gemm == nullptr || !y) return Wires();
   const auto& [alpha, beta, trans_a, transposed] = gemm->as<ops::Gemm>();
   if (alpha != 1 || beta != 1 || trans_a) return Wires();
-  const auto x = dequantised(r, gemm->inputs[0], false);
-  const auto w = dequantised(r, gemm->inputs[1], true);
+  const auto x = dequantised(r, gemm->inputs[0]);
+  const auto w = dequantised(r, gemm->inputs[1], 0);
   if (!x || !w || !r.old.fact(w->tensor).value) return Wires();
   // Scales per channel lie along axis 0, which is the output's only if w is transposed.
   if (!transposed && w->scale->count() != 1) return Wires();

@@ -35,24 +35,28 @@ Steps steps_of(const Node& node) {
 }  // namespace
 
 std::optional<Quantised> quantised(const Rewriting& r, const Node& node, DType type,
-                                   bool channels) {
+                                   std::optional<int64_t> axis) {
   const Fact& scale = r.old.fact(node.inputs[1]);
   const bool has_zero = node.inputs.size() > 2 && node.inputs[2].present();
   const Fact& zero = has_zero ? r.old.fact(node.inputs[2]) : scale;
   if (!is_byte(type) || !scale.value || scale.type != DType::f32 || !zero.value)
     return std::nullopt;
   const Steps steps = steps_of(node);
-  if (scale.value->count() != 1 && !(channels && scale.rank() == 1 && steps.axis == 0))
-    return std::nullopt;
   if (steps.block != 0) return std::nullopt;
+  if (scale.value->count() != 1) {
+    const Fact& x = r.old.fact(node.inputs[0]);
+    if (!axis || scale.rank() != 1 || !x.has_rank()) return std::nullopt;
+    if ((steps.axis < 0 ? steps.axis + int64_t(x.rank()) : steps.axis) != *axis)
+      return std::nullopt;
+  }
   return Quantised{node.inputs[0], scale.value,
                    has_zero ? zero.value : zeros_like(scale.value, type)};
 }
 
-std::optional<Quantised> dequantised(const Rewriting& r, Outlet wire, bool channels) {
+std::optional<Quantised> dequantised(const Rewriting& r, Outlet wire, std::optional<int64_t> axis) {
   const Node& node = r.old.node(wire.node);
   if (!node.is(ops::dequantize_linear)) return std::nullopt;
-  return quantised(r, node, r.old.fact(node.inputs[0]).type, channels);
+  return quantised(r, node, r.old.fact(node.inputs[0]).type, axis);
 }
 
 std::optional<Tensor> integer_bias(const Tensor& bias, const Quantised& x, const Quantised& w,

@@ -14,12 +14,13 @@ struct Quantised {
   std::shared_ptr<const Tensor> scale, zero;
 };
 
-// `node` as DequantizeLinear or QuantizeLinear between float and the bytes `type`, with constant
-// scales per tensor or, if `channels`, per axis 0.
+// `node` as DequantizeLinear or QuantizeLinear between float and the bytes `type`, with one
+// constant scale or, if an axis is named, one per index along it.
 std::optional<Quantised> quantised(const Rewriting&, const typed::Node& node, DType type,
-                                   bool channels);
+                                   std::optional<int64_t> axis = std::nullopt);
 // The DequantizeLinear that makes an old wire.
-std::optional<Quantised> dequantised(const Rewriting&, typed::Outlet wire, bool channels);
+std::optional<Quantised> dequantised(const Rewriting&, typed::Outlet wire,
+                                     std::optional<int64_t> axis = std::nullopt);
 // The bias of a product in units of scale(x) * scale(w); nothing if it does not fit, or if rounding
 // it to them changes it by more than half a step of y.
 std::optional<Tensor> integer_bias(const Tensor& bias, const Quantised& x, const Quantised& w,

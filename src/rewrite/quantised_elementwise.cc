@@ -44,7 +44,7 @@ std::vector<std::string> code_of(const Rewriting& r, const Node& node) {
 Result<Wires> pooled(Rewriting& r, const Node& quantise, const Quantised& y) {
   const Node* pool = r.only_from(quantise.inputs[0], ops::max_pool);
   if (pool == nullptr || pool->outputs.size() != 1) return Wires();
-  const auto x = dequantised(r, pool->inputs[0], false);
+  const auto x = dequantised(r, pool->inputs[0]);
   if (!x || r.old.fact(x->tensor).type != quantise.outputs[0].type ||
       *x->scale->data<float>() != *y.scale->data<float>() || zero_of(*x) != zero_of(y) ||
       !std::isnormal(*y.scale->data<float>()) || *y.scale->data<float>() < 0) {
@@ -60,7 +60,7 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
   const Node& node = r.old.node(id);
   if (node.use.op != &ops::quantize_linear) return Wires();
   const DType type = node.outputs[0].type;
-  const auto y = quantised(r, node, type, false);
+  const auto y = quantised(r, node, type);
   const Outlet wire = node.inputs[0];
   const Node& made_by = r.old.node(wire.node);
   if (!y || made_by.kind != Node::Kind::op || r.uses(wire) != 1 ||
@@ -74,7 +74,7 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
   std::vector<float> scales;
   std::vector<int64_t> zeros;
   for (const Outlet input : made_by.inputs) {
-    const auto x = dequantised(r, input, false);
+    const auto x = dequantised(r, input);
     if (!x || r.old.fact(x->tensor).type != type || !r.old.fact(input).has_rank() ||
         !(*r.old.fact(input).shape == *r.old.fact(wire).shape)) {
       return Wires();

@@ -29,7 +29,7 @@ std::span<const Rule> joining_rules() {
 }
 
 std::span<const Rule> standard_numerics() {
-  static const Rule kRules[] = {qdq_conv, qdq_gemm};
+  static const Rule kRules[] = {qdq_conv, qdq_gemm, qdq_matmul};
   return kRules;
 }
 

@@ -45,6 +45,7 @@ std::span<const Rule> joining_rules();
 // graph is optimised.
 extern const Rule qdq_conv;
 extern const Rule qdq_gemm;
+extern const Rule qdq_matmul;
 
 std::span<const Rule> standard_numerics();
 
