@@ -59,6 +59,11 @@ std::optional<Quantised> dequantised(const Rewriting& r, Outlet wire, std::optio
   return quantised(r, node, r.old.fact(node.inputs[0]).type, axis);
 }
 
+int64_t zero_of(const Quantised& q) {
+  return q.zero->type() == DType::i8 ? int64_t(*q.zero->data<int8_t>())
+                                     : int64_t(*q.zero->data<uint8_t>());
+}
+
 std::optional<Tensor> integer_bias(const Tensor& bias, const Quantised& x, const Quantised& w,
                                    const Quantised& y) {
   if (bias.type() != DType::f32 || bias.rank() != 1) return std::nullopt;

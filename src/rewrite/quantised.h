@@ -21,6 +21,8 @@ std::optional<Quantised> quantised(const Rewriting&, const typed::Node& node, DT
 // The DequantizeLinear that makes an old wire.
 std::optional<Quantised> dequantised(const Rewriting&, typed::Outlet wire,
                                      std::optional<int64_t> axis = std::nullopt);
+// The zero point of a tensor that has one.
+int64_t zero_of(const Quantised&);
 // The bias of a product in units of scale(x) * scale(w); nothing if it does not fit, or if rounding
 // it to them changes it by more than half a step of y.
 std::optional<Tensor> integer_bias(const Tensor& bias, const Quantised& x, const Quantised& w,

@@ -3,6 +3,7 @@
 //   QuantizeLinear(f(DequantizeLinear(a), DequantizeLinear(b)))   ->   QuantisedElementwise[f](a,
 //   b)
 //
+// where an input may also be one number.
 // The same rounded operations on the same floats: every bit is kept. And a MaxPool there needs no
 // floats at all, for dequantising is monotone and exact to undo:
 //
@@ -21,11 +22,6 @@ using typed::Node;
 using typed::Outlet;
 using Wires = std::optional<std::vector<Outlet>>;
 
-int64_t zero_of(const Quantised& q) {
-  return q.zero->type() == DType::i8 ? int64_t(*q.zero->data<int8_t>())
-                                     : int64_t(*q.zero->data<uint8_t>());
-}
-
 // The code of an element-wise node on its own inputs; nothing for other nodes.
 std::vector<std::string> code_of(const Rewriting& r, const Node& node) {
   if (node.is(ops::elementwise)) return node.as<ops::Elementwise>().program.text();
@@ -39,6 +35,13 @@ std::vector<std::string> code_of(const Rewriting& r, const Node& node) {
   const Program::Instruction i{binary,        uint8_t(op->code), 0, uint16_t(binary ? 1 : 0),
                                float(op->p0), float(op->p1)};
   return Program(node.inputs.size(), {i}).text();
+}
+
+// A number c is (1 - 0) * c.
+Tensor one(DType type, const Dims& dims) {
+  Tensor tensor = Tensor::make(type, dims);
+  *static_cast<uint8_t*>(tensor.raw()) = 1;
+  return tensor;
 }
 
 Result<Wires> pooled(Rewriting& r, const Node& quantise, const Quantised& y) {
@@ -73,16 +76,23 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
   std::vector<Outlet> inputs;
   std::vector<float> scales;
   std::vector<int64_t> zeros;
+  bool any = false;
   for (const Outlet input : made_by.inputs) {
     const auto x = dequantised(r, input);
-    if (!x || r.old.fact(x->tensor).type != type || !r.old.fact(input).has_rank() ||
-        !(*r.old.fact(input).shape == *r.old.fact(wire).shape)) {
+    if (x && r.old.fact(x->tensor).type == type && r.old.fact(input).has_rank()) {
+      inputs.push_back(r.now(x->tensor));
+      scales.push_back(*x->scale->data<float>());
+      zeros.push_back(zero_of(*x));
+      any = true;
+    } else if (const Fact& fact = r.old.fact(input); fact.value && fact.value->count() == 1) {
+      inputs.push_back(r.made.constant(one(type, fact.value->dims())));
+      scales.push_back(*fact.value->data<float>());
+      zeros.push_back(0);
+    } else {
       return Wires();
     }
-    inputs.push_back(r.now(x->tensor));
-    scales.push_back(*x->scale->data<float>());
-    zeros.push_back(zero_of(*x));
   }
+  if (!any) return Wires();
   scales.push_back(*y->scale->data<float>());
   zeros.push_back(zero_of(*y));
   const Node* stands_for[] = {&made_by, &node};

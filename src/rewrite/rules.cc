@@ -8,7 +8,7 @@ std::span<const Rule> composed_rules() {
 }
 
 std::span<const Rule> ordering_rules() {
-  static const Rule kRules[] = {spelled_square, spelled_gelu, batch_norm};
+  static const Rule kRules[] = {spelled_square, spelled_gelu, batch_norm, quantised_moves};
   return kRules;
 }
 

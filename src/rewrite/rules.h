@@ -14,6 +14,7 @@ std::span<const Rule> composed_rules();
 extern const Rule spelled_square;
 extern const Rule spelled_gelu;
 extern const Rule batch_norm;
+extern const Rule quantised_moves;
 
 std::span<const Rule> ordering_rules();
 

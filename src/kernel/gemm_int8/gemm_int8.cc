@@ -57,6 +57,7 @@ Int8Block block(const GemmInt8Args& g, size_t index, const int32_t* b, size_t ro
   const size_t corner = index * g.c_batch + row * g.ldc + col;
   if (g.c != nullptr) k.c = g.c + corner;
   if (g.y != nullptr) k.y = g.y + corner;
+  k.requantize = g.requantize.at(row, corner);
   k.ldc = g.ldc;
   k.epilogue = g.epilogue;
   k.y_epilogue = g.y_epilogue;

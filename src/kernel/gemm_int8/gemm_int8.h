@@ -63,6 +63,8 @@ struct GemmInt8Args {
   float* y = nullptr;
   AffineEpilogue affine;  // its rows are numbered through the batch
   BlockEpilogue y_epilogue;
+  // Or bytes, where requantize.y is not null: rows are one product's, and b_zero_step is 0.
+  Requantize requantize;
 
   size_t batch = 1;
   size_t a_batch = 0, b_batch = 0, c_batch = 0;  // elements between products; 0 shares the operand

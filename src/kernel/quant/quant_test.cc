@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernel/isa_testing.h"
+#include "kernel/quant/map.h"
 #include "kernel/random/philox.h"
 
 namespace sdx {
@@ -108,6 +109,20 @@ TEST(RangeF32, holds_every_element_and_tells_of_nan) {
         ASSERT_TRUE(least != least && most != most) << n << " " << at;
         x[at] = 1;
       }
+    }
+  }
+}
+
+TEST(MapBytes, reads_the_table_for_each_byte_of_any_number) {
+  std::vector<uint8_t> table(256), x(1000);
+  for (size_t i = 0; i < table.size(); ++i) table[i] = uint8_t(i * 167 + 13);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = uint8_t(i * i * 7 + i);
+  for (const Isa isa : available_isas()) {
+    for (const size_t n : {0, 1, 7, 8, 63, 64, 65, 127, 1000}) {
+      std::vector<uint8_t> y(n + 1, 99);
+      SDX_PICK(map_bytes, isa)(x.data(), y.data(), n, table.data());
+      for (size_t i = 0; i < n; ++i) ASSERT_EQ(y[i], table[x[i]]) << isa_name(isa) << " at " << i;
+      EXPECT_EQ(y[n], 99) << "nothing is written behind the end";
     }
   }
 }

@@ -1,8 +1,9 @@
 #include "ops/quant/integer_sums.h"
 
+#include <algorithm>
+
 #include "base/aligned.h"
 #include "base/slab.h"
-#include "kernel/gemm_int8/gemm_int8.h"
 
 namespace sdx::ops {
 namespace {
@@ -23,6 +24,19 @@ GemmInt8Args gemm_args(const ProductSizes& p) {
   g.lda = p.k;
   g.ldb = g.ldc = p.n;
   return g;
+}
+
+// Whether each product has its own matrices, one after the other.
+bool in_rows(const ProductSizes& p) {
+  const auto a = element_count(p.a), b = element_count(p.b);
+  return p.batches > 1 && a && b && *a == p.batches && *b == p.batches;
+}
+
+void take_all(const ProductSizes& p, GemmInt8Args& g) {
+  g.batch = p.batches;
+  g.a_batch = p.m * p.k;
+  g.b_batch = p.k * p.n;
+  g.c_batch = p.m * p.n;
 }
 
 // The zero points of `lines` rows or columns of one batch as 32-bit integers; one if all share it.
@@ -55,7 +69,12 @@ size_t sums_scratch(const Fact& a, const Fact& b, bool packed, int threads) {
   GemmInt8Args g = gemm_args(*p);
   const int32_t none = 0;
   if (packed) g.b_packed = &none;
-  return aligned_bytes(g.m * 4) + aligned_bytes(g.n * 4) + gemm_int8_scratch_bytes(g, threads);
+  size_t most = gemm_int8_scratch_bytes(g, threads);
+  if (in_rows(*p)) {
+    take_all(*p, g);
+    most = std::max(most, gemm_int8_scratch_bytes(g, threads));
+  }
+  return aligned_bytes(g.m * 4) + aligned_bytes(g.n * 4) + most;
 }
 
 void integer_sums(const IntegerSums& s, const ProductSizes& p, Pool& pool, Isa isa) {
@@ -72,13 +91,17 @@ void integer_sums(const IntegerSums& s, const ProductSizes& p, Pool& pool, Isa i
   if (s.b_zero.present()) g.b_zero = b_zero;
   g.a_zero_step = s.a_zero.count == 1 ? 0 : 1;
   g.b_zero_step = s.b_zero.count == 1 ? 0 : 1;
-  const size_t products = tall(p) ? 1 : p.batches;
+  const bool together =
+      in_rows(p) && s.after == nullptr && s.a_zero.count <= 1 && s.b_zero.count <= 1;
+  if (together) take_all(p, g);
+  const size_t products = together || tall(p) ? 1 : p.batches;
   for (size_t i = 0; i < products; ++i) {
     const size_t in_a = p.batch_of(p.a, i), in_b = p.batch_of(p.b, i);
     g.a = s.a.data<uint8_t>() + in_a * p.m * p.k;
     g.b = s.b.raw != nullptr ? s.b.data<uint8_t>() + in_b * p.k * p.n : nullptr;
     if (s.sums != nullptr) g.c = s.sums + i * p.m * p.n;
     if (s.floats != nullptr) g.y = s.floats + i * p.m * p.n;
+    g.requantize = s.bytes.at(0, i * p.m * p.n);
     if (s.after != nullptr) {
       s.after->first_row = i * p.m;
       g.affine = {};

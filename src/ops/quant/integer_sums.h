@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernel/epilogue/program.h"
+#include "kernel/gemm_int8/gemm_int8.h"
 #include "ops/quant/integer_product.h"
 
 namespace sdx::ops {
@@ -20,6 +21,7 @@ struct IntegerSums {
   void* scratch = nullptr;
   float* floats = nullptr;        // instead of sums: the floats nearest to them
   EpilogueCall* after = nullptr;  // what follows on floats
+  Requantize bytes = {};          // instead of sums: as gemm_int8 has it
 };
 // The shapes have been checked: `p` is product_sizes of them, and zero points are per_line.
 void integer_sums(const IntegerSums&, const ProductSizes& p, Pool&, Isa);

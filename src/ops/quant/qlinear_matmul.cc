@@ -1,5 +1,9 @@
 // QLinearMatMul.
+#include <algorithm>
+
 #include "base/aligned.h"
+#include "base/slab.h"
+#include "kernel/conv/int8_channels_last/conv_int8_channels_last.h"
 #include "kernel/quant/quant.h"
 #include "ops/noise.h"
 #include "ops/quant/integer_sums.h"
@@ -82,6 +86,19 @@ Status reference(const QLinearMatMul&, Args& args) {
   return ok();
 }
 
+// [columns][rows] of [rows][columns], square by square, so that both stay in cache.
+void turn_bytes(const uint8_t* from, size_t rows, size_t columns, uint8_t* to) {
+  constexpr size_t kSide = 64;
+  for (size_t row = 0; row < rows; row += kSide) {
+    for (size_t column = 0; column < columns; column += kSide) {
+      const size_t row_end = std::min(rows, row + kSide);
+      for (size_t j = column; j < std::min(columns, column + kSide); ++j) {
+        for (size_t i = row; i < row_end; ++i) to[j * rows + i] = from[i * columns + j];
+      }
+    }
+  }
+}
+
 // Integers with one ratio for all, or one per column.
 template <bool kPacked>
 bool fits(const QLinearMatMul&, const Call& call) {
@@ -102,18 +119,56 @@ bool fits(const QLinearMatMul&, const Call& call) {
   return !kPacked || can_pack(in[3]);
 }
 
+// Scratch memory: the ratios, and where columns differ the sums; then what these need.
+struct Room {
+  bool columns_differ;
+  size_t ratios, sums;  // bytes
+};
 size_t output_bytes(size_t count) { return aligned_bytes(count * 4); }
+Room room_of(size_t scales, size_t zeros, size_t rows, size_t outputs) {
+  const bool differ = scales > 1 || zeros > 1;
+  return {differ, output_bytes(differ ? scales : rows), differ ? output_bytes(outputs) : 0};
+}
+
+size_t count_of(const Fact& fact) {
+  const auto count = element_count(fact.dims());
+  return count ? *count : 0;
+}
 
 template <bool kPacked>
 size_t scratch(const QLinearMatMul&, const Call& call) {
-  const auto count = element_count(call.out[0].dims());
-  const size_t ratios = size_t(call.in[4].rank() == 0 ? 1 : call.in[3].dims().back());
-  return output_bytes(*count) + output_bytes(ratios) +
-         sums_scratch(call.in[0], call.in[3], kPacked, call.threads);
+  const Dims a = call.in[0].dims(), b = call.in[3].dims();
+  const auto p = product_sizes(a, b);
+  if (!p) return 0;
+  const Room room =
+      room_of(count_of(call.in[4]), count_of(call.in[5]), p->m * p->batches, count_of(call.out[0]));
+  return room.ratios + room.sums + sums_scratch(call.in[0], call.in[3], kPacked, call.threads);
 }
 
 std::shared_ptr<const void> pack(const QLinearMatMul&, const Call& call, Pool& pool) {
   return pack_right(call.in[3], pool, call.isa);
+}
+
+float ratio_of(const Args& args, size_t column) {
+  const View& b_scale = args.in(4);
+  return *args.in(1).data<float>() * b_scale.data<float>()[b_scale.count > 1 ? column : 0] /
+         *args.in(6).data<float>();
+}
+
+// As sums, which a pass of their own makes bytes.
+void by_columns(const Args& args, const ProductSizes& p, float* ratio, const IntegerSums& sums) {
+  const View& y = args.out();
+  const size_t ratios = args.in(4).count;
+  for (size_t i = 0; i < ratios; ++i) ratio[i] = ratio_of(args, i);
+  integer_sums(sums, p, *args.pool, args.isa);
+  const auto requantize = SDX_PICK(requantize_32_8, args.isa);
+  const int32_t zero = int_at(args.in(7), 0);
+  args.pool->parallel(p.batches * p.m, 16384 / (p.n + 1) + 1, [&](size_t begin, size_t end, int) {
+    for (size_t row = begin; row < end; ++row) {
+      requantize(sums.sums + row * p.n, y.data<uint8_t>() + row * p.n, p.n, ratio,
+                 ratios > 1 ? 1 : 0, zero, y.type == DType::i8);
+    }
+  });
 }
 
 Status run(const QLinearMatMul&, Args& args) {
@@ -121,29 +176,88 @@ Status run(const QLinearMatMul&, Args& args) {
   SDX_TRY(per_line(args.in(2), p.m, p.a, "a_zero_point"));
   SDX_TRY(per_line(args.in(5), p.n, p.b, "b_zero_point"));
   const View& y = args.out();
-  auto* sums = reinterpret_cast<int32_t*>(args.scratch.data());
-  auto* ratio = reinterpret_cast<float*>(args.scratch.data() + output_bytes(y.count));
-  const View& b_scale = args.in(4);
-  for (size_t i = 0; i < b_scale.count; ++i) {
-    ratio[i] = *args.in(1).data<float>() * b_scale.data<float>()[i] / *args.in(6).data<float>();
+  const size_t rows = p.m * p.batches;
+  const Room room = room_of(args.in(4).count, args.in(5).count, rows, y.count);
+  std::byte* memory = args.scratch.data();
+  auto* ratio = reinterpret_cast<float*>(memory);
+  IntegerSums sums{args.in(0), args.in(3), args.in(2), args.in(5), args.packed};
+  sums.scratch = memory + room.ratios + room.sums;
+  if (room.columns_differ) {
+    sums.sums = reinterpret_cast<int32_t*>(memory + room.ratios);
+    by_columns(args, p, ratio, sums);
+    return ok();
   }
-  integer_sums({args.in(0), args.in(3), args.in(2), args.in(5), args.packed, sums,
-                args.scratch.data() + output_bytes(y.count) + output_bytes(b_scale.count)},
-               p, *args.pool, args.isa);
-  const auto requantize = SDX_PICK(requantize_32_8, args.isa);
-  const size_t step = b_scale.count > 1 ? 1 : 0;
-  const int32_t zero = int_at(args.in(7), 0);
-  const size_t rows = p.batches * p.m;
-  args.pool->parallel(rows, 16384 / (p.n + 1) + 1, [&](size_t begin, size_t end, int) {
-    for (size_t row = begin; row < end; ++row) {
-      requantize(sums + row * p.n, y.data<uint8_t>() + row * p.n, p.n, ratio, step, zero,
-                 y.type == DType::i8);
-    }
-  });
+  std::fill_n(ratio, rows, ratio_of(args, 0));
+  sums.bytes = {ratio, nullptr, int_at(args.in(7), 0), y.type == DType::i8, y.data<uint8_t>()};
+  integer_sums(sums, p, *args.pool, args.isa);
+  return ok();
+}
+
+// A constant matrix on the right without zero points of its own: rows are the pixels of an image
+// whose channels come last, and the product a convolution of 1 x 1.
+Int8ChannelsLastShape as_image(std::span<const int64_t> a, std::span<const int64_t> b) {
+  Int8ChannelsLastShape s;
+  s.channels = size_t(a.back());
+  s.out_channels = size_t(b.back());
+  for (size_t i = 0; i + 1 < a.size(); ++i) s.in[1] *= size_t(a[i]);
+  s.out[1] = s.in[1];
+  return s;
+}
+
+bool fits_image(const QLinearMatMul& a, const Call& call) {
+  const Facts& in = call.in;
+  if (!fits<true>(a, call) || in[0].type != DType::u8 || in[5].value == nullptr) return false;
+  if (count_of(in[2]) != 1 || in[3].value->count() == 0 || count_of(call.out[0]) == 0) return false;
+  // The packed form knows signed bytes of zero point 0, and unsigned ones of 128 as the same.
+  const Tensor& zeros = *in[5].value;
+  if (zeros.count() != 1 && zeros.count() != size_t(in[3].value->dims().back())) return false;
+  const uint8_t wanted = zeros.type() == DType::i8 ? 0 : 128;
+  const auto* bytes = static_cast<const uint8_t*>(zeros.raw());
+  return std::all_of(bytes, bytes + zeros.count(), [&](uint8_t zero) { return zero == wanted; });
+}
+
+size_t scratch_of_image(const QLinearMatMul&, const Call& call) {
+  const Dims a = call.in[0].dims(), b = call.in[3].dims();
+  const Int8ChannelsLastShape s = as_image(a, b);
+  return output_bytes(s.out_channels) + conv_int8_channels_last_scratch_bytes(s);
+}
+
+std::shared_ptr<const void> pack_image(const QLinearMatMul&, const Call& call, Pool& pool) {
+  const Dims a = call.in[0].dims(), b = call.in[3].dims();
+  const Int8ChannelsLastShape s = as_image(a, b);
+  const Tensor& w = *call.in[3].value;
+  std::vector<uint8_t> columns(s.channels * s.out_channels);
+  turn_bytes(static_cast<const uint8_t*>(w.raw()), s.channels, s.out_channels, columns.data());
+  std::shared_ptr<void> packed = allocate_lasting(conv_int8_channels_last_packed_bytes(s));
+  conv_int8_channels_last_pack(s, columns.data(), w.type() == DType::i8, packed.get(), pool,
+                               call.isa);
+  return packed;
+}
+
+Status run_image(const QLinearMatMul&, Args& args) {
+  Int8ChannelsLastArgs c;
+  c.shape = as_image(args.in(0).dims, args.in(3).dims);
+  c.x = args.in(0).data<uint8_t>();
+  c.x_zero = *args.in(2).data<uint8_t>();
+  c.weights = args.packed;
+  auto* ratio = reinterpret_cast<float*>(args.scratch.data());
+  for (size_t o = 0; o < c.shape.out_channels; ++o) ratio[o] = ratio_of(args, o);
+  c.ratio = ratio;
+  c.zero = int_at(args.in(7), 0);
+  c.y_signed = args.out().type == DType::i8;
+  c.y = args.out().data<uint8_t>();
+  c.scratch = args.scratch.data() + output_bytes(c.shape.out_channels);
+  conv_int8_channels_last(c, *args.pool, args.isa);
   return ok();
 }
 
 constexpr Kernel<QLinearMatMul> kKernels[] = {
+    {.name = "qlinear_rows_int8",
+     .fits = fits_image,
+     .run = run_image,
+     .scratch = scratch_of_image,
+     .pack = pack_image,
+     .packs = 1 << 3},
     {.name = "qlinear_gemm_int8_packed",
      .fits = fits<true>,
      .run = run,
@@ -168,7 +282,42 @@ std::vector<Case> cases() {
            .inputs = {noise(DType::u8, {2, 7, 37}, 1, 0, 256), Tensor::scalar<float>(.01f),
                       Tensor::scalar<uint8_t>(120), noise(DType::i8, {37, 33}, 2, -128, 128),
                       noise(DType::f32, {33}, 3, .001, .1), noise(DType::i8, {33}, 4, -10, 10),
-                      Tensor::scalar<float>(.3f), Tensor::scalar<uint8_t>(99)}}};
+                      Tensor::scalar<float>(.3f), Tensor::scalar<uint8_t>(99)}},
+          {.name = "columns_without_zero_points",
+           .opset = 10,
+           .attrs = {},
+           .inputs = {noise(DType::u8, {2, 7, 37}, 1, 0, 256), Tensor::scalar<float>(.01f),
+                      Tensor::scalar<uint8_t>(120), noise(DType::i8, {37, 70}, 2, -128, 128),
+                      noise(DType::f32, {70}, 3, .001, .1), Tensor::make(DType::i8, {70}),
+                      Tensor::scalar<float>(.3f), Tensor::scalar<uint8_t>(99)}},
+          {.name = "unsigned_columns_around_their_middle",
+           .opset = 10,
+           .attrs = {},
+           .inputs = {noise(DType::u8, {5, 64}, 1, 0, 256), Tensor::scalar<float>(.01f),
+                      Tensor::scalar<uint8_t>(120), noise(DType::u8, {64, 33}, 2, 0, 256),
+                      Tensor::scalar<float>(.02f), Tensor::scalar<uint8_t>(128),
+                      Tensor::scalar<float>(.3f), Tensor::scalar<int8_t>(-9)}},
+          {.name = "zero_points_per_column_under_one_scale",
+           .opset = 10,
+           .attrs = {},
+           .inputs = {noise(DType::u8, {7, 37}, 1, 0, 256), Tensor::scalar<float>(.01f),
+                      noise(DType::u8, {7}, 5, 0, 256), noise(DType::i8, {37, 33}, 2, -128, 128),
+                      Tensor::scalar<float>(.02f), noise(DType::i8, {33}, 4, -10, 10),
+                      Tensor::scalar<float>(.3f), Tensor::scalar<uint8_t>(99)}},
+          {.name = "heads",
+           .opset = 10,
+           .attrs = {},
+           .inputs = {noise(DType::u8, {2, 3, 21, 64}, 1, 0, 256), Tensor::scalar<float>(.01f),
+                      Tensor::scalar<uint8_t>(120), noise(DType::u8, {2, 3, 64, 35}, 2, 0, 256),
+                      Tensor::scalar<float>(.02f), Tensor::scalar<uint8_t>(101),
+                      Tensor::scalar<float>(.3f), Tensor::scalar<uint8_t>(99)}},
+          {.name = "heads_that_share_their_keys",
+           .opset = 10,
+           .attrs = {},
+           .inputs = {noise(DType::i8, {2, 3, 21, 30}, 1, -128, 128), Tensor::scalar<float>(.01f),
+                      Tensor::scalar<int8_t>(12), noise(DType::i8, {2, 1, 30, 35}, 2, -128, 128),
+                      Tensor::scalar<float>(.02f), Tensor::scalar<int8_t>(3),
+                      Tensor::scalar<float>(.3f), Tensor::scalar<int8_t>(-9)}}};
 }
 
 constexpr OpOf<QLinearMatMul> kQLinearMatMul{

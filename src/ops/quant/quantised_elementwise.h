@@ -6,7 +6,7 @@
 
 namespace sdx::ops {
 
-// Inputs have one shape; input k stands for (x - zero[k]) * scale[k]. The last pair is the
+// Inputs broadcast as numpy's do; input k stands for (x - zero[k]) * scale[k]. The last pair is the
 // output's.
 struct QuantisedElementwise {
   Program program;

@@ -30,6 +30,8 @@ std::optional<size_t> taker(const Rewriting& r, const Node& sum) {
 Result<Wires> at(Rewriting& r, uint32_t id) {
   const Node& node = r.old.node(id);
   if (!node.is(ops::quantised_elementwise) || node.inputs.size() != 2) return Wires();
+  const Fact &one = r.old.fact(node.inputs[0]), &two = r.old.fact(node.inputs[1]);
+  if (!one.has_rank() || !two.has_rank() || !(*one.shape == *two.shape)) return Wires();
   const auto& a = node.as<ops::QuantisedElementwise>();
   const std::optional<size_t> first = taker(r, node);
   if (!a.sum || !first) return Wires();
