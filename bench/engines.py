@@ -1,14 +1,12 @@
 """The two engines, called from one process in alternation, for models too small to start a process each.
 
 Sardonyx through its C interface (build/libsardonyx.so), so that any Python can measure it. onnxruntime through its Python
-package where there is one, else through onnxruntime-node in a process that stays (peer_loop.mjs).
+package where there is one, else through the library inside onnxruntime-node by its C interface.
 """
 
-import base64
 import ctypes
-import json
 import pathlib
-import subprocess
+import platform
 import time
 
 import numpy as np
@@ -140,52 +138,98 @@ class PythonPeerSession:
         self.session = None
 
 
-class NodePeer:
-    """onnxruntime-node in a process that stays; models and inputs go there, times and outputs come back."""
+class LibraryPeer:
+    """The library inside the npm package onnxruntime-node, by onnxruntime's C interface: a table of functions whose
+    places never change."""
+
+    PLACES = {"GetErrorMessage": 2, "CreateEnv": 3, "CreateSessionFromArray": 8, "Run": 9, "CreateSessionOptions": 10,
+              "SetSessionGraphOptimizationLevel": 23, "SetIntraOpNumThreads": 24, "SetInterOpNumThreads": 25,
+              "CreateTensorWithDataAsOrtValue": 49, "GetTensorMutableData": 51, "CreateCpuMemoryInfo": 69,
+              "ReleaseStatus": 93, "ReleaseSession": 95, "ReleaseValue": 96}
+    VERSION, ERRORS_ONLY, ALL_OPTIMISATIONS, ARENA = 13, 3, 99, 1
 
     def __init__(self, threads, folder):
         self.version = cases.install_peer(folder)
-        loop = pathlib.Path(__file__).with_name("peer_loop.mjs")
-        self.process = subprocess.Popen(["node", str(loop), str(folder), str(threads)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
+        machine = {"x86_64": "x64", "aarch64": "arm64"}[platform.machine()]
+        library, = folder.glob(f"node_modules/onnxruntime-node/bin/napi-*/linux/{machine}/libonnxruntime.so.1")
+        base = ctypes.CDLL(str(library)).OrtGetApiBase
+        base.restype = ctypes.POINTER(ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_uint32))
+        table = ctypes.cast(base()[0](self.VERSION), ctypes.POINTER(ctypes.c_void_p))
+        of_pointer = ctypes.CFUNCTYPE(ctypes.c_void_p)
+        self.functions = {name: of_pointer(table[place]) for name, place in self.PLACES.items()}
+        self.functions["GetErrorMessage"].restype = ctypes.c_char_p
+        environment = self.made("CreateEnv", ctypes.c_int(self.ERRORS_ONLY), b"bench")
+        self.environment, self.options = environment, self.made("CreateSessionOptions")
+        self.call("SetSessionGraphOptimizationLevel", self.options, ctypes.c_int(self.ALL_OPTIMISATIONS))
+        self.call("SetIntraOpNumThreads", self.options, ctypes.c_int(threads))
+        self.call("SetInterOpNumThreads", self.options, ctypes.c_int(1))
+        self.memory = self.made("CreateCpuMemoryInfo", ctypes.c_int(self.ARENA), ctypes.c_int(0))
 
-    def ask(self, **question):
-        self.process.stdin.write(json.dumps(question) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            raise SystemExit("onnxruntime-node ended")
-        answer = json.loads(line)
-        if "error" in answer:
-            raise RuntimeError(answer["error"].splitlines()[0])
-        return answer
+    def call(self, name, *arguments):
+        status = self.functions[name](*arguments)
+        if status:
+            text = self.functions["GetErrorMessage"](ctypes.c_void_p(status)).decode(errors="replace")
+            self.functions["ReleaseStatus"](ctypes.c_void_p(status))
+            raise RuntimeError(text.splitlines()[0])
+
+    def made(self, name, *arguments):
+        handle = ctypes.c_void_p()
+        self.call(name, *arguments, ctypes.byref(handle))
+        return handle
 
     def session(self, model, feeds, outputs):
-        tensors = [{"name": name, "type": str(value.dtype), "dims": list(value.shape),
-                    "data": base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()}
-                   for name, value in feeds.items()]
-        self.ask(model=base64.b64encode(model).decode(), feeds=tensors)
-        return NodePeerSession(self, outputs)
+        return LibraryPeerSession(self, model, feeds, outputs)
 
 
-class NodePeerSession:
-    def __init__(self, peer, outputs):
+class LibraryPeerSession:
+    def __init__(self, peer, model, feeds, outputs):
         self.peer, self.outputs = peer, outputs
+        self.handle = peer.made("CreateSessionFromArray", peer.environment, model, ctypes.c_size_t(len(model)), peer.options)
+        self.arrays = [np.ascontiguousarray(value) for value in feeds.values()]
+        self.values = (ctypes.c_void_p * len(feeds))()
+        for i, array in enumerate(self.arrays):
+            dims = (ctypes.c_int64 * max(array.ndim, 1))(*array.shape)
+            self.values[i] = peer.made("CreateTensorWithDataAsOrtValue", peer.memory, ctypes.c_void_p(array.ctypes.data),
+                                       ctypes.c_size_t(array.nbytes), dims, ctypes.c_size_t(array.ndim),
+                                       ctypes.c_int(node_models.ONNX_TYPES[array.dtype]))
+        self.names = (ctypes.c_char_p * len(feeds))(*[name.encode() for name in feeds])
+        self.output_names = (ctypes.c_char_p * len(outputs))(*[name.encode() for name, _, _ in outputs])
+        self.results = (ctypes.c_void_p * len(outputs))()
+
+    def run(self):
+        self.peer.call("Run", self.handle, None, self.names, self.values, ctypes.c_size_t(len(self.values)),
+                       self.output_names, ctypes.c_size_t(len(self.results)), self.results)
+
+    def release(self):
+        for i, value in enumerate(self.results):
+            self.peer.functions["ReleaseValue"](ctypes.c_void_p(value))
+            self.results[i] = None  # a value that is left here would be written into
+
+    def call(self):
+        self.run()
+        self.release()
 
     def answers(self):
-        answer = self.peer.ask(run=True)
-        return [np.frombuffer(base64.b64decode(answer["outputs"][name]), dtype).reshape(dims)
-                for name, dtype, dims in self.outputs]
+        self.run()
+        arrays = []
+        for value, (_, dtype, dims) in zip(self.results, self.outputs):
+            data = self.peer.made("GetTensorMutableData", ctypes.c_void_p(value))
+            size = int(np.prod(dims, dtype=np.int64)) * np.dtype(dtype).itemsize
+            arrays.append(np.frombuffer(ctypes.string_at(data, size), dtype).reshape(dims))
+        self.release()
+        return arrays
 
     def times(self, seconds):
-        return self.peer.ask(seconds=seconds)["times"]
+        return measured(self.call, seconds)
 
     def close(self):
-        pass
+        for value in self.values:
+            self.peer.functions["ReleaseValue"](ctypes.c_void_p(value))
+        self.peer.functions["ReleaseSession"](self.handle)
 
 
 def peer(threads, folder):
     try:
         return PythonPeer(threads)
     except ImportError:
-        return NodePeer(threads, folder)
+        return LibraryPeer(threads, folder)
