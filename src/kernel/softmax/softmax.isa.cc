@@ -78,11 +78,13 @@ struct Extremes {
     most[i] = max_raw(high, most[i]);
     least[i] = min_raw(low, least[i]);
   }
-  SDX_INLINE Range range() const {
-    const F32x16 high = max_raw(max_raw(most[0], most[1]), max_raw(most[2], most[3]));
-    const F32x16 low = min_raw(min_raw(least[0], least[1]), min_raw(least[2], least[3]));
-    return {greatest(high), smallest(low)};
+  SDX_INLINE F32x16 high() const {
+    return max_raw(max_raw(most[0], most[1]), max_raw(most[2], most[3]));
   }
+  SDX_INLINE F32x16 low() const {
+    return min_raw(min_raw(least[0], least[1]), min_raw(least[2], least[3]));
+  }
+  SDX_INLINE Range range() const { return {greatest(high()), smallest(low())}; }
 };
 
 // The range of a row after the mask. Behind its end a row becomes -infinity, up to a whole vector.
@@ -136,6 +138,17 @@ constexpr float kSmall = 0x1p-77f;
 // The power of this is not below it.
 constexpr float kNotSmall = -53.0f;
 
+// The same for x from kNotSmall to 0, where the power of two is an addition to the exponent.
+template <class F>
+SDX_INLINE F near_power(F x) {
+  const auto e = lanes::exp_parts(x);
+#if defined(SDX_ISA_avx512)
+  return ldexp(e.hi, e.n);
+#else
+  return from_bits(bits(e.hi) + (to_i32(e.n) << 23));  // n of a NaN is 0 in its low bits
+#endif
+}
+
 struct Sum {
   float total;
   bool small;  // a power lies between 0 and kSmall
@@ -156,7 +169,7 @@ SDX_INLINE Sum powers(const SoftmaxRows& s, size_t row, float most) {
   for (; i + 32 <= s.n; i += 32) {
     const Pair<F32x16> below(Kept::round(load(x + i) - F32x16(most)),
                              Kept::round(load(x + i + 16) - F32x16(most)));
-    const Pair<F32x16> e = power(below);
+    const Pair<F32x16> e = kCheck ? power(below) : near_power(below);
     add(x + i, Kept::round(e.lo));
     add(x + i + 16, Kept::round(e.hi));
   }
@@ -256,6 +269,10 @@ struct Divisor {
 
 SDX_INLINE M16 is_small(F32x16 e) { return (e < F32x16(kSmall)) & (e > F32x16(0.0f)); }
 
+// Whether every power is near: `low` are elements among which each lane's least is. (No comparison
+// holds for a NaN, whose power is NaN either way.)
+SDX_INLINE bool are_near(F32x16 low, F32x16 most) { return !any(low - most < F32x16(kNotSmall)); }
+
 // Rows of Vecs vectors, the last of which may be shorter, stay in registers from the first look at
 // them to the quotients. Behind the end are powers of zero.
 template <int Vecs>
@@ -267,17 +284,27 @@ void short_rows(const float* x, float* y, size_t rows, size_t n) {
     unroll<kLast>([&](auto v)
                       __attribute__((always_inline)) { e[v.value] = load(x + 16 * v.value); });
     e[kLast] = load_n(x + 16 * kLast, rest, kMinusInfinity);
-    F32x16 high = e[0];
-    unroll<kLast>([&](auto v)
-                      __attribute__((always_inline)) { high = max_raw(e[v.value + 1], high); });
+    F32x16 high = e[kLast], low = load_n(x + 16 * kLast, rest, -kMinusInfinity);
+    unroll<kLast>([&](auto v) __attribute__((always_inline)) {
+      high = max_raw(e[v.value], high);
+      low = min_raw(e[v.value], low);
+    });
     const F32x16 most(greatest(high));
     F32x16 total(0.0f);
     M16 small = total != total;
-    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      e[v.value] = power(e[v.value] - most);
-      total = total + e[v.value];
-      small = small | is_small(e[v.value]);
-    });
+    if (are_near(low, most)) {
+      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+        const F32x16 below = e[v.value] - most;
+        e[v.value] = v.value == kLast ? power(below) : near_power(below);
+        total = total + e[v.value];
+      });
+    } else {
+      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
+        e[v.value] = power(e[v.value] - most);
+        total = total + e[v.value];
+        small = small | is_small(e[v.value]);
+      });
+    }
     const Divisor divisor(sum(total), small);
     const auto write = [&](auto divide) __attribute__((always_inline)) {
       unroll<kLast>([&](auto v) __attribute__((always_inline)) {
@@ -293,43 +320,58 @@ void short_rows(const float* x, float* y, size_t rows, size_t n) {
   }
 }
 
+// The powers of a row of whole vectors, written to y.
+struct Powers {
+  F32x16 total;
+  M16 small;
+};
+template <bool kNear>
+SDX_INLINE Powers powers_of(const float* x, float* y, size_t whole, F32x16 most) {
+  F32x16 total(0.0f);
+  M16 small = total != total;
+  const auto put = [&](float* to, F32x16 e) __attribute__((always_inline)) {
+    total = total + e;
+    if constexpr (!kNear) small = small | is_small(e);
+    store(to, e);
+  };
+  const auto raised = [](auto below) __attribute__((always_inline)) {
+    if constexpr (kNear)
+      return near_power(below);
+    else
+      return power(below);
+  };
+  size_t i = 0;
+  for (; i + 32 <= whole; i += 32) {
+    const auto e = raised(Pair<F32x16>(load(x + i) - most, load(x + i + 16) - most));
+    put(y + i, e.lo);
+    put(y + i + 16, e.hi);
+  }
+  for (; i < whole; i += 16) put(y + i, raised(load(x + i) - most));
+  return {total, small};
+}
+
 // Longer rows: once over them for the greatest, once for the powers, once to divide.
 void long_row(const float* x, float* y, size_t n) {
   const size_t whole = n / 16 * 16, rest = n - whole;
-  F32x16 high[4];
-  for (F32x16& h : high) h = F32x16(kMinusInfinity);
+  Extremes seen;
   size_t i = 0;
   for (; i + 64 <= whole; i += 64) {
     unroll<4>([&](auto v) __attribute__((always_inline)) {
-      high[v.value] = max_raw(load(x + i + 16 * v.value), high[v.value]);
+      seen.take(v.value, load(x + i + 16 * v.value));
     });
   }
-  for (; i < whole; i += 16) high[0] = max_raw(load(x + i), high[0]);
-  if (rest != 0) high[1] = max_raw(load_n(x + whole, rest, kMinusInfinity), high[1]);
-  const F32x16 most(greatest(max_raw(max_raw(high[0], high[1]), max_raw(high[2], high[3]))));
-
-  F32x16 total(0.0f);
-  M16 small = total != total;
-  const auto add = [&](F32x16 e) __attribute__((always_inline)) {
-    total = total + e;
-    small = small | is_small(e);
-  };
-  for (i = 0; i + 32 <= whole; i += 32) {
-    const Pair<F32x16> e = power(Pair<F32x16>(load(x + i) - most, load(x + i + 16) - most));
-    add(e.lo);
-    add(e.hi);
-    store(y + i, e.lo);
-    store(y + i + 16, e.hi);
+  for (; i < whole; i += 16) seen.take(0, load(x + i));
+  if (rest != 0) {
+    seen.take(1, load_n(x + whole, rest, kMinusInfinity), load_n(x + whole, rest, -kMinusInfinity));
   }
-  for (; i < whole; i += 16) {
-    const F32x16 e = power(load(x + i) - most);
-    add(e);
-    store(y + i, e);
-  }
+  const F32x16 most(greatest(seen.high()));
+  auto [total, small] = are_near(seen.low(), most) ? powers_of<true>(x, y, whole, most)
+                                                   : powers_of<false>(x, y, whole, most);
   F32x16 end(0.0f);
   if (rest != 0) {
     end = power(load_n(x + whole, rest, kMinusInfinity) - most);
-    add(end);
+    total = total + end;
+    small = small | is_small(end);
   }
   const Divisor divisor(sum(total), small);
   if (divisor.safe) {
