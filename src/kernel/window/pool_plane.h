@@ -6,6 +6,7 @@
 //
 // Planes are staged in phases (kernel/window/phases.h), small ones one behind the other; of two
 // kinds of window, where vectors come out of the plane itself, the plane is read where it is.
+// Sixteen narrow planes are turned, so that a vector holds one pixel of each.
 #pragma once
 
 #include <cstddef>
@@ -31,13 +32,23 @@ struct PoolShape {
   // Planes that are staged at once: enough for some whole vectors.
   size_t planes_together() const {
     const size_t size = phase_size(*this);
-    return reads_channels() || size >= 512 ? 1 : 1024 / (size + 1) + 1;
+    const size_t some = reads_channels() || size >= 512 ? 1 : 1024 / (size + 1) + 1;
+    return turns_planes() ? (some + 15) / 16 * 16 : some;
   }
   // From a phase of the planes to the next.
   size_t phase_step() const { return planes_together() * phase_size(*this); }
-  // Floats: the phases, and a row of outputs.
+  // Floats: the phases, and a row of outputs; or sixteen planes and their outputs.
   size_t staged_size() const {
-    return reads_in_place() ? 0 : phase_step() * (phase_count(*this) + 1) + 2 * kPhaseSlack;
+    const size_t phases =
+        reads_in_place() ? 0 : phase_step() * (phase_count(*this) + 1) + 2 * kPhaseSlack;
+    const size_t turned = turns_planes() ? 16 * (inputs() + outputs()) : 0;
+    return phases > turned ? phases : turned;
+  }
+  // Images so narrow that their rows leave vectors half empty, and so small that sixteen stay in
+  // the second cache.
+  [[gnu::always_inline]] bool turns_planes() const {
+    return in[0] == 1 && out[0] == 1 && kernel[0] == 1 && out[2] < 48 && !reads_channels() &&
+           inputs() + outputs() <= 4096 && taps() <= 64;
   }
   [[gnu::always_inline]] bool reads_in_place() const { return reads_channels() || reads_pairs(); }
   // Nothing happens along the width, which is whole vectors: channels that come last.

@@ -1,5 +1,6 @@
 #include "kernel/window/pool_plane.h"
 
+#include "kernel/conv/blocked/work.h"
 #include "kernel/simd/f32x16.h"
 #include "kernel/simd/unroll.h"
 #include "kernel/window/stage_phases.h"
@@ -244,12 +245,98 @@ SDX_INLINE void pool_channels(const PoolShape& s, const float* x, float* y, V st
   }
 }
 
+// Taps [begin, end) of an output along an axis lie in the image, the first of all at `first`.
+struct Reach {
+  ptrdiff_t first;
+  size_t begin, end;
+  SDX_INLINE Reach(const PoolShape& s, int axis, size_t output)
+      : first(ptrdiff_t(output * s.stride[axis]) - ptrdiff_t(s.pad[axis])),
+        begin(0),
+        end(s.kernel[axis]) {
+    const auto step = ptrdiff_t(s.dilation[axis]), size = ptrdiff_t(s.in[axis]);
+    while (begin < end && first + ptrdiff_t(begin) * step < 0) ++begin;
+    while (end > begin && first + ptrdiff_t(end - 1) * step >= size) --end;
+  }
+  SDX_INLINE bool whole(const PoolShape& s, int axis) const {
+    return begin == 0 && end == s.kernel[axis];
+  }
+};
+
+// Sixteen planes, turned: take(acc, a pixel of each), and done(acc, output) is what is written.
+template <class V, class Take, class Done>
+SDX_INLINE void pool_turned(const PoolShape& s, const float* pixels, float* y, V start, Take take,
+                            Done done) {
+  constexpr size_t kSide = 4;  // outputs side by side, which hide the latency of a sum
+  const size_t width = s.out[2], across = s.stride[2] * 16;
+  size_t at = 0;
+  for (size_t row = 0; row < s.out[1]; ++row) {
+    const Reach down(s, 1, row);
+    const auto fold = [&](auto count, const Reach& along) __attribute__((always_inline)) {
+      V acc[count.value];
+      for (V& a : acc) a = start;
+      for (size_t ky = down.begin; ky < down.end; ++ky) {
+        const ptrdiff_t line = down.first + ptrdiff_t(ky * s.dilation[1]);
+        const float* from = pixels + (line * ptrdiff_t(s.in[2]) + along.first) * 16;
+        for (size_t kx = along.begin; kx < along.end; ++kx) {
+          unroll<count.value>([&](auto v) __attribute__((always_inline)) {
+            acc[v.value] =
+                take(acc[v.value], load(from + kx * s.dilation[2] * 16 + v.value * across));
+          });
+        }
+      }
+      unroll<count.value>([&](auto v) __attribute__((always_inline)) {
+        store(y + (at + v.value) * 16, done(acc[v.value], at + v.value));
+      });
+      at += size_t(count.value);
+    };
+    for (size_t column = 0; column < width;) {
+      const Reach along(s, 2, column);
+      if (column + kSide <= width && along.whole(s, 2) &&
+          Reach(s, 2, column + kSide - 1).whole(s, 2)) {
+        fold(Index<int(kSide)>(), along);
+        column += kSide;
+      } else {
+        fold(Index<1>(), along);
+        ++column;
+      }
+    }
+  }
+}
+
+// As many of some planes as come in sixteens, turned: enter(pixel of each) is what is taken.
+// Returns how many.
+template <class V, class Enter, class Take, class Done>
+SDX_INLINE size_t pool_sixteens(const PoolShape& s, const float* x, float* y, size_t planes,
+                                float* staged, V start, Enter enter, Take take, Done done) {
+  if (!s.turns_planes()) return 0;
+  const size_t inputs = s.inputs(), outputs = s.outputs();
+  float* made = staged + 16 * inputs;
+  size_t plane = 0;
+  for (; plane + 16 <= planes; plane += 16) {
+    to_blocks(x + plane * inputs, 16, inputs, staged);
+    enter(staged, inputs);
+    pool_turned(s, staged, made, start, take, done);
+    from_blocks(made, 16, outputs, y + plane * outputs);
+  }
+  return plane;
+}
+
 }  // namespace
 
 void max_pool_planes(const PoolWork& work, const float* x, float* y, size_t planes, float* staged) {
   const PoolShape& s = *work.shape;
   const I32x16 none = key_of(F32x16(-__builtin_inff()));
   const auto greatest = [](I32x16 acc, F32x16 some) { return greater_of(acc, key_of(some)); };
+  const size_t turned = pool_sixteens(
+      s, x, y, planes, staged, none,
+      [](float* pixels, size_t n) {
+        for (float* p = pixels; p != pixels + 16 * n; p += 16) store(p, from_bits(key_of(load(p))));
+      },
+      [](I32x16 acc, F32x16 key) { return greater_of(acc, bits(key)); },
+      [](I32x16 acc, size_t) { return float_of(acc); });
+  x += turned * s.inputs();
+  y += turned * s.outputs();
+  planes -= turned;
   for (size_t i = 0; s.reads_channels() && i < planes; ++i) {
     pool_channels(s, x + i * s.inputs(), y + i * s.outputs(), none, greatest,
                   [](I32x16 acc, size_t) { return float_of(acc); });
@@ -277,8 +364,14 @@ void average_pool_planes(const PoolWork& work, const float* x, const PoolCounts&
         [&](F32x16 sum, size_t at) { return lanes::canonical(sum / load(counts.each + at)); });
   }
   if (s.reads_channels() || s.outputs() == 0) return;
-  // done(sums, first output of the plane, how many) is what is written.
-  const auto pool = [&](auto done) __attribute__((always_inline)) {
+  // each(sums, output) is what is written of sixteen planes, done(sums, first output of the plane,
+  // how many) of a row.
+  const auto pool = [&](auto each, auto done) __attribute__((always_inline)) {
+    const size_t turned = pool_sixteens(
+        s, x, y, planes, staged, zero, [](float*, size_t) {}, add, each);
+    x += turned * s.inputs();
+    y += turned * s.outputs();
+    planes -= turned;
     for (size_t i = 0; s.reads_pairs() && i < planes; ++i) {
       pool_pairs(s, x + i * s.inputs(), y + i * s.outputs(), 0.0f, zero, add, done);
     }
@@ -289,11 +382,13 @@ void average_pool_planes(const PoolWork& work, const float* x, const PoolCounts&
   };
   if (counts.all_equal) {
     const EqualCounts divided(*counts.each);
-    pool([&](F32x16 sum, size_t, size_t) { return lanes::canonical(divided(sum)); });
+    pool([&](F32x16 sum, size_t) { return lanes::canonical(divided(sum)); },
+         [&](F32x16 sum, size_t, size_t) { return lanes::canonical(divided(sum)); });
   } else {
-    pool([&](F32x16 sum, size_t at, size_t count) {
-      return lanes::canonical(sum / load_n(counts.each + at, count, 1.0f));
-    });
+    pool([&](F32x16 sum, size_t at) { return lanes::canonical(sum / F32x16(counts.each[at])); },
+         [&](F32x16 sum, size_t at, size_t count) {
+           return lanes::canonical(sum / load_n(counts.each + at, count, 1.0f));
+         });
   }
 }
 

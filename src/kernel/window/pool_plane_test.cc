@@ -34,10 +34,9 @@ void each_in_window(const PoolShape& s, size_t z, size_t y, size_t x, F&& f) {
   }
 }
 
-void expect_reference_bits(const PoolShape& s, bool specials) {
+void expect_reference_bits(const PoolShape& s, bool specials, size_t planes) {
   std::mt19937 rng(unsigned(product(s.in)));
   std::normal_distribution<float> normal;
-  const size_t planes = s.planes_together();
   std::vector<float> x(planes * product(s.in));
   for (float& v : x) v = normal(rng);
   if (specials) {
@@ -90,6 +89,12 @@ void expect_reference_bits(const PoolShape& s, bool specials) {
   }
 }
 
+// As many planes as are staged, and fewer, of which some do not fill a vector.
+void expect_reference_bits(const PoolShape& s, bool specials) {
+  expect_reference_bits(s, specials, s.planes_together());
+  if (s.turns_planes()) expect_reference_bits(s, specials, s.planes_together() - 5);
+}
+
 // A square window over a plane, with the same everything along both axes.
 PoolShape square(size_t rows, size_t columns, size_t kernel, size_t stride, size_t pad,
                  size_t dilation = 1) {
@@ -114,6 +119,19 @@ TEST(PoolPlane, has_the_bits_of_its_definition_at_every_level) {
     expect_reference_bits(square(1, 1, 1, 1, 0), specials);
     expect_reference_bits(square(5, 4, 2, 5, 1, 3), specials);
     expect_reference_bits(square(31, 113, 3, 2, 1), specials);
+  }
+}
+
+TEST(PoolPlane, turns_narrow_planes) {
+  for (const size_t stride : {1, 2, 3}) {
+    for (const size_t dilation : {1, 2}) {
+      for (const size_t pad : {0, 1, 2}) {
+        const PoolShape s = square(9, 13, 3, stride, pad, dilation);
+        ASSERT_TRUE(s.turns_planes());
+        expect_reference_bits(s, true);
+        expect_reference_bits(s, false);
+      }
+    }
   }
 }
 
