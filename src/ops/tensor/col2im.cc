@@ -1,4 +1,5 @@
 // Col2Im.
+#include "kernel/window/overlap_add.h"
 #include "ops/noise.h"
 #include "ops/tensor/ints.h"
 
@@ -176,115 +177,48 @@ Status reference(const Col2Im& a, Args& args) {
   return status;
 }
 
-// One or two axes in float: place by place, the blocks' elements are added to the pixels under
-// them, so that a pixel sees them in the order of their places. Where blocks lie a stride apart, a
-// plane's columns are kept in phases, every stride-th column side by side, and put in order at the
-// end: the elements of a row of blocks then meet neighbours.
+// One or two axes in float (kernel/window/overlap_add.h).
 bool fits(const Col2Im&, const Call& call) {
-  const Fact& y = call.out[0];
-  return call.in[0].type == DType::f32 && y.rank() >= 3 && y.rank() <= 4 &&
-         std::all_of(y.shape->begin(), y.shape->end(), [](const Dim& d) { return d.is_const(); });
+  return call.in[0].type == DType::f32 && call.out[0].rank() >= 3 && call.out[0].rank() <= 4;
 }
 
-size_t phase_floats(int64_t height, int64_t width, int64_t stride) {
-  return stride == 1 ? 0 : size_t(height) * size_t((width + stride - 1) / stride * stride);
-}
-int64_t last_stride(const Col2Im& a) { return a.strides.empty() ? 1 : a.strides.back(); }
 size_t scratch(const Col2Im& a, const Call& call) {
   const Fact& y = call.out[0];
-  const int64_t height = y.rank() == 4 ? y.dim(2).value() : 1, width = y.shape->back().value();
-  // So few columns that no block is beside another have no use for phases.
-  if (last_stride(a) >= width) return 0;
-  return size_t(call.threads) * phase_floats(height, width, last_stride(a)) * sizeof(float);
-}
-
-// Blocks [begin, end) along an axis have the element at `offset` on the image.
-struct Covered {
-  int64_t begin, end;
-  Covered(int64_t offset, int64_t pad, int64_t stride, int64_t blocks, int64_t image) {
-    const int64_t before = pad - offset;  // of the image, where block 0 has it
-    begin = before > 0 ? (before + stride - 1) / stride : 0;
-    end = std::min(blocks, before + image > 0 ? (before + image - 1) / stride + 1 : 0);
-  }
-};
-
-// Where the columns of an image are: column x at (x % phases) * length + x / phases of its row.
-struct Columns {
-  int64_t phases, length;
-  int64_t row() const { return phases * length; }
-};
-
-// The elements of all blocks of one plane, onto rows that hold zeros.
-void add_blocks(const Places& p, const float* from, float* rows, const Columns& columns) {
-  const size_t w = p.image.size() - 1;
-  const bool flat = w == 0;
-  const int64_t height = flat ? 1 : p.image[0], stride_y = flat ? 1 : p.stride[0];
-  const int64_t step = p.stride[w] / columns.phases;  // between neighbours
-  for (int64_t ky = 0; ky < (flat ? 1 : p.block[0]); ++ky) {
-    const int64_t at_y = flat ? 0 : ky * p.dilation[0], pad_y = flat ? 0 : p.pad[0];
-    const Covered by(at_y, pad_y, stride_y, flat ? 1 : p.blocks[0], height);
-    for (int64_t kx = 0; kx < p.block[w]; ++kx, from += p.block_count) {
-      const int64_t at_x = kx * p.dilation[w], right = at_x - p.pad[w];
-      const Covered bx(at_x, p.pad[w], p.stride[w], p.blocks[w], p.image[w]);
-      const int64_t phase = ((right % columns.phases) + columns.phases) % columns.phases;
-      const int64_t first = phase * columns.length + (right - phase) / columns.phases;
-      for (int64_t row = by.begin; row < by.end; ++row) {
-        const float* in = from + row * p.blocks[w];
-        float* to = rows + (row * stride_y + at_y - pad_y) * columns.row() + first;
-        if (step == 1) {
-          for (int64_t i = bx.begin; i < bx.end; ++i) to[i] = to[i] + in[i];
-        } else {
-          for (int64_t i = bx.begin; i < bx.end; ++i) to[i * step] = to[i * step] + in[i];
-        }
-      }
-    }
-  }
-}
-
-// A row in phases, in the image's order.
-void put_in_order(const float* row, const Columns& columns, float* to, int64_t width) {
-  if (columns.phases == 2) {
-    const float* odd = row + columns.length;
-    for (int64_t i = 0; i < width / 2; ++i) {
-      to[2 * i] = store<float>(row[i]);
-      to[2 * i + 1] = store<float>(odd[i]);
-    }
-    if (width % 2 != 0) to[width - 1] = store<float>(row[width / 2]);
-    return;
-  }
-  for (int64_t phase = 0; phase < columns.phases; ++phase, row += columns.length) {
-    for (int64_t x = phase, i = 0; x < width; x += columns.phases, ++i)
-      to[x] = store<float>(row[i]);
-  }
+  const auto size = [&](size_t axis) {
+    return y.dim(axis).is_const() ? std::max<int64_t>(0, y.dim(axis).value()) : 0;
+  };
+  OverlapShape s{};
+  s.image[0] = y.rank() == 4 ? size(2) : 1;
+  s.image[1] = size(y.rank() - 1);
+  s.stride[1] = a.strides.empty() ? 1 : a.strides.back();
+  return size_t(call.threads) * s.staged_size() * sizeof(float);
 }
 
 Status run(const Col2Im& a, Args& args) {
   SDX_ASSIGN(const Places p, places_of(a, args));
   if (p.block_area <= 0) return reference(a, args);
   const View &x = args.in(0), &y = args.out();
-  const size_t w = p.image.size() - 1;
-  const int64_t height = w == 0 ? 1 : p.image[0], width = p.image[w];
-  const auto pixels = size_t(height * width);
+  OverlapShape s{{1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {1, 1}};
+  for (size_t i = 0, to = 2 - p.image.size(); i < p.image.size(); ++i, ++to) {
+    s.image[to] = p.image[i];
+    s.block[to] = p.block[i];
+    s.blocks[to] = p.blocks[i];
+    s.dilation[to] = p.dilation[i];
+    s.pad[to] = p.pad[i];
+    s.stride[to] = p.stride[i];
+  }
+  const size_t pixels = size_t(s.image[0] * s.image[1]), staged = s.staged_size();
+  if (args.scratch.size() < size_t(args.pool->threads()) * staged * sizeof(float)) {
+    return reference(a, args);  // the image's size was not known when room was made
+  }
   const auto planes = size_t(y.dims[0] * y.dims[1]);
-  const int64_t phases = args.scratch.empty() ? 1 : p.stride[w];
-  const Columns columns{phases, (width + phases - 1) / phases};
-  const size_t staged = phase_floats(height, width, phases);
-  args.pool->parallel(planes, 4096 / (pixels + 1) + 1, [&](size_t begin, size_t end, int thread) {
-    for (size_t plane = begin; plane < end; ++plane) {
-      float* image = y.data<float>() + plane * pixels;
-      const float* from = x.data<float>() + plane * size_t(p.block_area * p.block_count);
-      if (phases == 1) {
-        std::fill(image, image + pixels, 0.0f);
-        add_blocks(p, from, image, columns);
-        for (size_t i = 0; i < pixels; ++i) image[i] = store<float>(image[i]);
-        continue;
-      }
-      float* rows = reinterpret_cast<float*>(args.scratch.data()) + size_t(thread) * staged;
-      std::fill(rows, rows + staged, 0.0f);
-      add_blocks(p, from, rows, columns);
-      for (int64_t row = 0; row < height; ++row) {
-        put_in_order(rows + row * columns.row(), columns, image + row * width, width);
-      }
+  const auto add = SDX_PICK(overlap_add, args.isa);
+  const size_t together = s.planes_together();
+  args.pool->parallel(planes, together, [&](size_t begin, size_t end, int thread) {
+    float* rows = reinterpret_cast<float*>(args.scratch.data()) + size_t(thread) * staged;
+    for (size_t plane = begin; plane < end; plane += together) {
+      add(s, x.data<float>() + plane * size_t(p.block_area * p.block_count),
+          y.data<float>() + plane * pixels, std::min(together, end - plane), rows);
     }
   });
   return ok();
