@@ -87,53 +87,64 @@ __attribute__((noinline)) void unary_rows<UnaryOp::round_to_f16>(const Rows& r, 
 }
 
 template <BinaryOp op>
-__attribute__((noinline)) void binary_loop(const float* a, size_t stride_a, const float* b,
-                                           size_t stride_b, float* y, size_t n) {
+__attribute__((noinline)) void binary_loop(const BinaryOperand& left, const BinaryOperand& right,
+                                           float* y, size_t rows, size_t n) {
   if (n == 0) return;
-  const F32x16 first_a(a[0]), first_b(b[0]);
-  blocks(n, [=](size_t i, size_t count) {
-    const F32x16 u = stride_a == 0 ? first_a : load_block(a + i, count);
-    const F32x16 v = stride_b == 0 ? first_b : load_block(b + i, count);
-    store_block(y + i, lanes::Binary<op>::apply(u, v), count);
-  });
+  const size_t stride_a = left.stride, stride_b = right.stride;
+  const float *a = left.data, *b = right.data;
+  for (; rows != 0; --rows, a += left.row, b += right.row, y += n) {
+    const F32x16 first_a(a[0]), first_b(b[0]);
+    blocks(n, [=](size_t i, size_t count) {
+      const F32x16 u = stride_a == 0 ? first_a : load_block(a + i, count);
+      const F32x16 v = stride_b == 0 ? first_b : load_block(b + i, count);
+      store_block(y + i, lanes::Binary<op>::apply(u, v), count);
+    });
+  }
 }
 
-// kRows: x alone has an element of its own at each place, as in rows of one channel.
-template <bool kShifted, bool kRelu, bool kRows>
-void scaled_loop(const Scaling& s, float* y, size_t n) {
-  const Scaling o = s;  // which no store to y can change
-  const F32x16 x(*o.x), shift(kShifted ? *o.shift : 0.0f), factor(*o.factor), term(*o.term);
-  const auto at = [&](size_t i, auto load_some) __attribute__((always_inline)) {
-    F32x16 v = kRows || o.x_stride != 0 ? load_some(o.x + i) : x;
-    if (kShifted) v = v - (kRows || o.shift_stride == 0 ? shift : load_some(o.shift + i));
-    v = v * (kRows || o.factor_stride == 0 ? factor : load_some(o.factor + i));
-    v = lanes::canonical(v + (kRows || o.term_stride == 0 ? term : load_some(o.term + i)));
-    return kRelu ? lanes::relu(v) : v;
-  };
-  size_t i = 0;
-  for (; i + 16 <= n; i += 16) {
-    store(y + i, at(i, [](const float* p) { return load(p); }));
+// kChannel: x alone has an element of its own at each place, as in a row of one channel.
+template <bool kShifted, bool kRelu, bool kChannel>
+void scaled_rows(const Scaling& s, float* y, size_t rows, size_t n) {
+  Scaling o = s;  // which no store to y can change
+  const size_t whole = n / 16 * 16, rest = n - whole;
+  for (; rows != 0; --rows, y += n) {
+    const F32x16 x(*o.x), shift(kShifted ? *o.shift : 0.0f), factor(*o.factor), term(*o.term);
+    const auto at = [&](size_t i, auto load_some) __attribute__((always_inline)) {
+      F32x16 v = kChannel || o.x_stride != 0 ? load_some(o.x + i) : x;
+      if (kShifted) v = v - (kChannel || o.shift_stride == 0 ? shift : load_some(o.shift + i));
+      v = v * (kChannel || o.factor_stride == 0 ? factor : load_some(o.factor + i));
+      v = lanes::canonical(v + (kChannel || o.term_stride == 0 ? term : load_some(o.term + i)));
+      return kRelu ? lanes::relu(v) : v;
+    };
+    for (size_t i = 0; i < whole; i += 16) {
+      store(y + i, at(i, [](const float* p) { return load(p); }));
+    }
+    if (rest != 0) {
+      store_n(y + whole, at(whole, [rest](const float* p) { return load_n(p, rest); }), rest);
+    }
+    o.x += o.x_row;
+    if (kShifted) o.shift += o.shift_row;
+    o.factor += o.factor_row;
+    o.term += o.term_row;
   }
-  if (i == n) return;
-  const size_t rest = n - i;
-  store_n(y + i, at(i, [rest](const float* p) { return load_n(p, rest); }), rest);
 }
 
 template <bool kShifted, bool kRelu>
-void scaled(const Scaling& s, float* y, size_t n) {
-  const bool rows =
+void scaled(const Scaling& s, float* y, size_t rows, size_t n) {
+  const bool channel =
       s.x_stride == 1 && s.shift_stride == 0 && s.factor_stride == 0 && s.term_stride == 0;
-  rows ? scaled_loop<kShifted, kRelu, true>(s, y, n) : scaled_loop<kShifted, kRelu, false>(s, y, n);
+  channel ? scaled_rows<kShifted, kRelu, true>(s, y, rows, n)
+          : scaled_rows<kShifted, kRelu, false>(s, y, rows, n);
 }
 
 }  // namespace
 
-void array_scaled(const Scaling& s, float* y, size_t n) {
+void array_scaled(const Scaling& s, float* y, size_t rows, size_t n) {
   if (n == 0) return;
   if (s.shift == nullptr) {
-    s.relu ? scaled<false, true>(s, y, n) : scaled<false, false>(s, y, n);
+    s.relu ? scaled<false, true>(s, y, rows, n) : scaled<false, false>(s, y, rows, n);
   } else {
-    s.relu ? scaled<true, true>(s, y, n) : scaled<true, false>(s, y, n);
+    s.relu ? scaled<true, true>(s, y, rows, n) : scaled<true, false>(s, y, rows, n);
   }
 }
 
@@ -152,12 +163,16 @@ void array_unary(UnaryOp op, const float* x, float* y, size_t n, float p, float 
 
 #define SDX_BINARY(name, value) \
   case BinaryOp::name:          \
-    return binary_loop<BinaryOp::name>(a, stride_a, b, stride_b, y, n);
-void array_binary(BinaryOp op, const float* a, size_t stride_a, const float* b, size_t stride_b,
-                  float* y, size_t n) {
+    return binary_loop<BinaryOp::name>(a, b, y, rows, n);
+void array_binary_rows(BinaryOp op, const BinaryOperand& a, const BinaryOperand& b, float* y,
+                       size_t rows, size_t n) {
   switch (op) { SDX_BINARY_OPS(SDX_BINARY) }
 }
 #undef SDX_BINARY
+void array_binary(BinaryOp op, const float* a, size_t stride_a, const float* b, size_t stride_b,
+                  float* y, size_t n) {
+  array_binary_rows(op, {a, stride_a}, {b, stride_b}, y, 1, n);
+}
 
 void array_from_f16(const uint16_t* x, float* y, size_t n) {
   size_t i = 0;

@@ -186,6 +186,23 @@ std::vector<std::string> Program::text() const {
   return lines;
 }
 
+template <class Data, class Stride>
+Scaling Program::scaling_of(const Step& step, Data data, Stride stride) {
+  Scaling s{};
+  s.x = data(step.a);
+  s.x_stride = uint8_t(stride(step.a));
+  if (step.shift != kNone) {
+    s.shift = data(step.shift);
+    s.shift_stride = uint8_t(stride(step.shift));
+  }
+  s.factor = data(step.factor);
+  s.factor_stride = uint8_t(stride(step.factor));
+  s.term = data(step.b);
+  s.term_stride = uint8_t(stride(step.b));
+  s.relu = step.relu;
+  return s;
+}
+
 void Program::run(const float* const* in, const uint8_t* stride, float* out, size_t n,
                   float* scratch, [[maybe_unused]] Isa isa) const {
   const auto unary = SDX_PICK(array_unary, isa);
@@ -204,19 +221,7 @@ void Program::run(const float* const* in, const uint8_t* stride, float* out, siz
       const Step& instruction = steps_[i];
       float* result = i + 1 == steps_.size() ? out + at : scratch + register_of_[i] * kChunk;
       if (instruction.kind == Step::Kind::scaling) {
-        Scaling s{};
-        s.x = data(instruction.a);
-        s.x_stride = uint8_t(step(instruction.a));
-        if (instruction.shift != kNone) {
-          s.shift = data(instruction.shift);
-          s.shift_stride = uint8_t(step(instruction.shift));
-        }
-        s.factor = data(instruction.factor);
-        s.factor_stride = uint8_t(step(instruction.factor));
-        s.term = data(instruction.b);
-        s.term_stride = uint8_t(step(instruction.b));
-        s.relu = instruction.relu;
-        scaled(s, result, count);
+        scaled(scaling_of(instruction, data, step), result, 1, count);
       } else if (instruction.binary) {
         binary(static_cast<BinaryOp>(instruction.op), data(instruction.a), step(instruction.a),
                data(instruction.b), step(instruction.b), result, count);
@@ -230,6 +235,25 @@ void Program::run(const float* const* in, const uint8_t* stride, float* out, siz
       }
     }
   }
+}
+
+void Program::run_rows(const float* const* in, const uint8_t* stride, const size_t* row, float* out,
+                       size_t rows, size_t n, [[maybe_unused]] Isa isa) const {
+  const Step& step = steps_[0];
+  if (step.kind == Step::Kind::binary) {
+    SDX_PICK(array_binary_rows, isa)
+    (static_cast<BinaryOp>(step.op), {in[step.a], stride[step.a], row[step.a]},
+     {in[step.b], stride[step.b], row[step.b]}, out, rows, n);
+    return;
+  }
+  Scaling s = scaling_of(
+      step, [&](uint16_t operand) { return in[operand]; },
+      [&](uint16_t operand) { return stride[operand]; });
+  s.x_row = row[step.a];
+  if (step.shift != kNone) s.shift_row = row[step.shift];
+  s.factor_row = row[step.factor];
+  s.term_row = row[step.b];
+  SDX_PICK(array_scaled, isa)(s, out, rows, n);
 }
 
 float Program::run_scalar(const float* in) const {

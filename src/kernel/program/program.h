@@ -14,6 +14,8 @@
 
 namespace sdx {
 
+struct Scaling;
+
 class Program {
  public:
   // Operands: 0 .. inputs - 1 are the inputs, inputs + i is the result of instruction i.
@@ -47,6 +49,11 @@ class Program {
   // the inputs of stride 1.
   void run(const float* const* in, const uint8_t* stride, float* out, size_t n, float* scratch,
            Isa isa) const;
+  // The same for rows of n elements of `out` that lie one behind the other, inputs going on by
+  // `row` floats: in one go, if takes_rows(), and without scratch.
+  bool takes_rows() const { return steps_.size() == 1 && steps_[0].kind != Step::Kind::unary; }
+  void run_rows(const float* const* in, const uint8_t* stride, const size_t* row, float* out,
+                size_t rows, size_t n, Isa isa) const;
   float run_scalar(const float* in) const;
 
  private:
@@ -59,6 +66,8 @@ class Program {
   };
   static constexpr uint16_t kNone = 0xffff;
   static size_t operands(const Step& step, uint16_t (&into)[4]);
+  template <class Data, class Stride>
+  static Scaling scaling_of(const Step& step, Data data, Stride stride);
   void drop(size_t step);
   size_t readers(size_t step) const;
   void join_swish();

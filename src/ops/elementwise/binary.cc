@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernel/elementwise/halves.h"
+#include "ops/elementwise/elementwise.h"
 
 namespace sdx::ops {
 
@@ -99,6 +100,24 @@ void repeated_tiles(BinaryOp code, const Repeated& r, bool second, Args& args) {
   });
 }
 
+// Rows in each of which one operand stays, or starts anew: as many in one go as go on alike.
+bool rows_alike(BinaryOp code, Args& args) {
+  Walk walk;
+  if (!make_walk(args.out().dims, args.ins, walk) || walk.rank < 2 || walk.run() > 4 * kChunk) {
+    return false;
+  }
+  const auto binary = SDX_PICK(array_binary_rows, args.isa);
+  const size_t outer = walk.rank - 2, inner = walk.rank - 1, run = walk.run();
+  each_rows_alike(walk, 2, *args.pool, [&](const auto& at, size_t row, size_t rows) {
+    const auto operand = [&](size_t k) {
+      return BinaryOperand{args.in(k).data<float>() + at[k], walk.strides[inner][k],
+                           walk.strides[outer][k]};
+    };
+    binary(code, operand(0), operand(1), args.out().data<float>() + row * run, rows, run);
+  });
+  return true;
+}
+
 }  // namespace
 
 // Through vector registers; 16-bit floats widen, compute and round in cache-sized pieces.
@@ -110,6 +129,7 @@ void binary_tiles(BinaryOp code, size_t trail, Args& args) {
       if (const auto r = repeated(whole.dims, part.dims))
         return repeated_tiles(code, *r, second, args);
     }
+    if (rows_alike(code, args)) return;
   }
   const auto tile = SDX_PICK(array_binary, args.isa);
   const Broadcast<2> walk(args.out().dims, {args.in(0).dims, args.in(1).dims}, {0, trail});

@@ -199,6 +199,17 @@ void run_halves(const Elementwise& a, Args& args, const Offsets& at, const uint8
   }
 }
 
+// Rows of a few elements, as many in one go as go on alike.
+void run_rows(const Elementwise& a, Args& args, const Walk& walk, const uint8_t* stride) {
+  const size_t inputs = args.ins.size();
+  each_rows_alike(walk, inputs, *args.pool, [&](const Offsets& at, size_t row, size_t rows) {
+    Inputs in;
+    for (size_t k = 0; k < inputs; ++k) in[k] = args.in(k).data<float>() + at[k];
+    a.program.run_rows(in.data(), stride, walk.strides[walk.rank - 2].data(),
+                       args.out().data<float>() + row * walk.run(), rows, walk.run(), args.isa);
+  });
+}
+
 Status run(const Elementwise& a, Args& args) {
   Walk walk;
   if (!make_walk(args.out().dims, args.ins, walk)) return reference(a, args);
@@ -214,6 +225,11 @@ Status run(const Elementwise& a, Args& args) {
   const size_t grain = std::max<size_t>(1, 32768 / std::min(run, longest));
   std::array<uint8_t, Program::kMostInputs> stride{};
   for (size_t k = 0; k < inputs; ++k) stride[k] = uint8_t(walk.strides[walk.rank - 1][k]);
+  if (out.type == DType::f32 && repeats.period == 0 && walk.rank >= 2 && pieces == 1 &&
+      a.program.takes_rows()) {
+    run_rows(a, args, walk, stride.data());
+    return ok();
+  }
   args.pool->parallel(walk.rows() * pieces, grain, [&](size_t begin, size_t end, int thread) {
     float* memory = reinterpret_cast<float*>(args.scratch.data()) +
                     size_t(thread) * scratch_floats(a, out.type);
@@ -266,6 +282,12 @@ std::vector<Case> cases() {
     return made;
   };
   return {images("a_number_per_plane", {2, 3, 5, 7}, {3, 1, 1}),
+          images("a_number_per_plane_of_many", {2, 300, 7, 7}, {300, 1, 1}),
+          images("a_number_per_image_and_plane", {3, 20, 11, 2}, {3, 20, 1, 1}),
+          {.name = "a_factor_per_plane",
+           .opset = 1,
+           .attrs = {{"code", Code{"mul 0 1"}}},
+           .inputs = {noise({2, 40, 5, 5}), noise({40, 1, 1}, 2)}},
           images("a_number_per_channel_of_blocks", {2, 3, 15, 17, 16}, {1, 3, 1, 1, 16}),
           images("a_number_per_channel_and_image", {2, 3, 5, 7, 16}, {2, 3, 1, 1, 16}),
           images("a_number_per_channel_behind_the_others", {1, 60, 17, 24}, {24}),

@@ -2,9 +2,11 @@
 // along one output.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <span>
 
+#include "kernel/pool.h"
 #include "kernel/program/program.h"
 #include "op/op.h"
 
@@ -43,5 +45,20 @@ class Row {
 };
 // False if the merged rank is too high.
 bool make_walk(std::span<const int64_t> out, std::span<const View> inputs, Walk& walk);
+
+// body(offset of each input at a row, that row, how many rows from there on every input goes on by
+// its stride of the last dimension but one), by all threads.
+template <class F>
+void each_rows_alike(const Walk& walk, size_t inputs, Pool& pool, F body) {
+  const size_t outer = walk.rank - 2, grain = std::max<size_t>(1, 32768 / walk.run());
+  pool.parallel(walk.rows(), grain, [&](size_t begin, size_t end, int) {
+    for (size_t row = begin, rows = 0; row < end; row += rows) {
+      rows = std::min(end - row, walk.dims[outer] - row % walk.dims[outer]);
+      std::array<size_t, Program::kMostInputs> at;
+      walk.offsets(row, inputs, at);
+      body(at, row, rows);
+    }
+  });
+}
 
 }  // namespace sdx::ops
