@@ -13,6 +13,9 @@
 // cases(), sample_attrs().
 #pragma once
 
+#include <array>
+#include <cstring>
+
 #include "kernel/elementwise/arrays.h"
 #include "op/layout.h"
 #include "ops/elementwise/broadcast.h"
@@ -47,7 +50,17 @@ void unary_run(const Unary& a, const void* in, void* out, size_t length) {
   using E = Element<T>;
   const T* x = static_cast<const T*>(in);
   T* y = static_cast<T*>(out);
-  for (size_t i = 0; i < length; ++i) y[i] = E::put(M::apply(E::get(x[i]), a));
+  size_t i = 0;
+  // So many at a time, and results that cannot be an input, so that the loop vectorises.
+  if constexpr (std::is_trivially_copyable_v<T>) {
+    constexpr size_t kTogether = 64;
+    for (; i + kTogether <= length; i += kTogether) {
+      std::array<T, kTogether> made;
+      for (size_t j = 0; j < kTogether; ++j) made[j] = E::put(M::apply(E::get(x[i + j]), a));
+      std::memcpy(y + i, made.data(), sizeof made);
+    }
+  }
+  for (; i < length; ++i) y[i] = E::put(M::apply(E::get(x[i]), a));
 }
 
 // The member's loop for elements of this type; null if it has none.

@@ -72,6 +72,25 @@ void each_piece(const Args& args, size_t k, size_t begin, size_t end, F&& f) {
   });
 }
 
+// acc[j] = apply(acc[j], x[j * step]); for the first input acc[j] = x[j * step].
+template <class M, class T>
+void take_input(bool first, const T* x, size_t step, size_t length,
+                typename Element<T>::Compute* acc) {
+  using E = Element<T>;
+  // So many at a time that the loop vectorises.
+  constexpr size_t kTogether = 32;
+  size_t j = 0;
+  for (; step == 1 && j + kTogether <= length; j += kTogether) {
+    for (size_t i = j; i < j + kTogether; ++i) {
+      acc[i] = first ? E::get(x[i]) : M::apply(acc[i], E::get(x[i]));
+    }
+  }
+  for (; j < length; ++j) {
+    const auto next = E::get(x[j * step]);
+    acc[j] = first ? next : M::apply(acc[j], next);
+  }
+}
+
 // acc = x0; acc = apply(acc, x1); ...; y = acc, for Mean acc / n. Narrow floats round once, at the
 // end.
 template <class M, class T>
@@ -82,10 +101,7 @@ void range(const Args& args, size_t begin, size_t end) {
     const size_t n = std::min(kChunk, end - i);
     for (size_t k = 0; k < args.ins.size(); ++k) {
       each_piece<T>(args, k, i, i + n, [&](size_t at, const T* x, size_t step, size_t length) {
-        for (size_t j = 0; j < length; ++j) {
-          const auto next = E::get(x[j * step]);
-          acc[at + j] = k == 0 ? next : M::apply(acc[at + j], next);
-        }
+        take_input<M, T>(k == 0, x, step, length, acc + at);
       });
     }
     T* y = args.out().data<T>() + i;
