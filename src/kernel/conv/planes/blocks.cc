@@ -52,7 +52,7 @@ bool is_small(const ConvShape& s) {
 }
 
 // More than pass while a byte is turned, as far as planes need longer for them: patches of several
-// taps have to be gathered. Groups fill the tiles of planes badly, wide strides gather one by one.
+// taps have to be gathered. Groups fill the tiles of planes worst, wide strides gather one by one.
 bool has_many_products(const ConvShape& s) {
   const size_t lanes = block_floats(s.out_channels, 1);
   if (conv_taps(s) == 1 || conv_positions(s) < 8 || s.out_channels * 8 < lanes * 7) return false;
@@ -61,7 +61,7 @@ bool has_many_products(const ConvShape& s) {
                    (reads_planes(s) ? 0 : s.in_channels * conv_input_positions(s)));
   const double products =
       double(s.out_channels) * double(conv_positions(s)) * double(conv_depth(s));
-  return products > bytes * (s.groups > 1 || s.stride[2] > 2 ? 16 : 40);
+  return products > bytes * (s.groups > 1 ? 6 : s.stride[2] > 2 ? 16 : 40);
 }
 
 void run_depthwise(const ConvArgs& g, Pool& pool, Isa isa) {
