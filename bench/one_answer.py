@@ -10,7 +10,7 @@ onnxruntime: its four levels of optimisation and every number of threads, throug
 else through onnxruntime-node; answers are compared by their bytes, and the distance is ||a - b|| / ||b||, b being the
 answer of the model as written (no optimisation) with one thread. Batch: a row of several at once against the row alone,
 where `sardonyx convert --batch` can give the model such rows. Inputs are those of `--random 1`, which are the same
-everywhere. After --seconds no further model is begun.
+everywhere. After --seconds no further model is begun; told to end (SIGTERM), it keeps the models that it has finished.
 """
 import argparse
 import datetime
@@ -20,6 +20,7 @@ import os
 import pathlib
 import platform
 import shlex
+import signal
 import subprocess
 import tempfile
 import time
@@ -144,6 +145,14 @@ def make_peer(folder):
         return NodePeer(folder)
 
 
+class Ended(BaseException):
+    """Raised where the signal finds the program; not an Exception, which a judgement would take for a model's own."""
+
+
+def end(*_):
+    raise Ended
+
+
 def judge_sardonyx(engine, model, threads):
     seen, count = {}, 0
     for isa in engine.levels:
@@ -249,15 +258,19 @@ def main():
     wanted = [word for word in args.only.split(",") if word]
     names = wanted or sorted(path.stem for path in args.models.glob("*.onnx"))
     start, models = time.monotonic(), {}
-    for name in names:
-        if time.monotonic() - start > args.seconds:
-            break
-        try:
-            models[name] = judge(engine, peer, args.models / f"{name}.onnx", args)
-        except (RuntimeError, subprocess.TimeoutExpired) as error:
-            print(f"{name:26} left out: {error}", flush=True)
-            continue
-        print(line_of(name, models[name]), flush=True)
+    signal.signal(signal.SIGTERM, end)
+    try:
+        for name in names:
+            if time.monotonic() - start > args.seconds:
+                break
+            try:
+                models[name] = judge(engine, peer, args.models / f"{name}.onnx", args)
+            except (RuntimeError, subprocess.TimeoutExpired) as error:
+                print(f"{name:26} left out: {error}", flush=True)
+                continue
+            print(line_of(name, models[name]), flush=True)
+    except Ended:
+        print("ended before all models were judged", flush=True)
     record = {"date": datetime.date.today().isoformat(), "machine": args.machine or processor(), "cores": cores,
               "emulated": bool(args.run), "levels": engine.levels, "threads": args.threads, "batch": args.batch,
               "sardonyx": engine.version["version"], "compiler": engine.version["compiler"],
