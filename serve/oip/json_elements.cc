@@ -15,7 +15,7 @@ using simdjson::ondemand::value;
 
 // A number's characters; from_chars also takes "inf" and "nan", which JSON has not.
 std::string_view number_token(value& element) {
-  std::string_view token = element.raw_json_token();
+  std::string_view token = element.raw_json_token();  // with the blanks behind it
   while (!token.empty() && static_cast<unsigned char>(token.back()) <= ' ') token.remove_suffix(1);
   const size_t sign = !token.empty() && token.front() == '-' ? 1 : 0;
   return token.size() > sign && token[sign] >= '0' && token[sign] <= '9' ? token : "";
@@ -44,7 +44,7 @@ bool parse_number(std::string_view token, T& to) {
 template <class T>
 bool read_float(value& element, T& to) {
   std::string_view text;
-  if (element.type().value() != json_type::string) return parse_number(number_token(element), to);
+  if (element.raw_json_token().front() != '"') return parse_number(number_token(element), to);
   if (element.get_string().get(text) != simdjson::SUCCESS) return false;
   if (text == "NaN") {
     to = std::numeric_limits<T>::quiet_NaN();
@@ -148,10 +148,8 @@ bool put_nested(simdjson::ondemand::array array, const Dims& dims, size_t depth,
   for (auto entry : array) {
     value element;
     if (entry.get(element) != simdjson::SUCCESS) return false;
-    json_type kind{};
-    if (element.type().get(kind) != simdjson::SUCCESS) return false;
     ++count;
-    if (kind == json_type::array) {
+    if (element.raw_json_token().front() == '[') {
       simdjson::ondemand::array inner;
       if (depth + 1 >= dims.size() || (depth == 0 && count > 1 && flat)) return false;
       flat = false;

@@ -52,10 +52,16 @@ std::string each_parameter(od::value value, const Set& set) {
 }
 
 struct Input {
-  std::string name, datatype;
+  std::string name;
+  Type type = Type::undefined;
   Dims dims;
+  bool has_name = false, has_shape = false, has_data = false;
+  std::optional<Tensor> data;  // "data", if it could be read where it stood
   std::optional<int64_t> binary_bytes;
   std::optional<SharedPlace> shared;
+
+  std::string place() const { return has_name ? " of input \"" + name + '"' : " of an input"; }
+  std::optional<Failure> read_shape(od::value& value);
 };
 
 std::string read_input_parameter(Input& input, const std::string& name, const Parameter& value) {
@@ -78,59 +84,103 @@ struct Reader {
   InferRequest request;
 
   std::optional<Failure> input(od::object object);
+  std::optional<Failure> field(Input& input, od::raw_json_string key, od::value& value);
+  Outcome<Tensor> elements(Input& input, od::object& object);
   std::optional<Failure> output(od::object object);
   std::optional<Failure> all(od::object document);
+  std::optional<Failure> all_inputs(od::value& value);
+  std::optional<Failure> all_outputs(od::value& value);
 };
+
+// The elements, wherever they are.
+Outcome<Tensor> Reader::elements(Input& input, od::object& object) {
+  const int places =
+      int{input.has_data} + int{input.binary_bytes.has_value()} + int{input.shared.has_value()};
+  if (places != 1) {
+    return malformed((places > 1 ? "more than one of" : "none of") +
+                     std::string(" \"data\", a binary tensor and shared memory") + input.place());
+  }
+  if (input.has_data) {
+    if (input.data) return *std::move(input.data);
+    od::value data;  // it stood before what tells how to read it
+    if (object.reset().error() != SUCCESS ||
+        object.find_field_unordered("data").get(data) != SUCCESS) {
+      return malformed("the JSON is malformed");
+    }
+    return read_json_elements(data, input.type, input.dims, input.name, json_bytes);
+  }
+  if (input.shared) return regions.read(*input.shared, input.type, input.dims, input.name);
+  const auto bytes = static_cast<size_t>(*input.binary_bytes);
+  if (bytes > binary.size())
+    return malformed("the body ends within the binary tensor" + input.place());
+  const std::string_view part = binary.substr(0, bytes);
+  binary.remove_prefix(bytes);
+  return tensor_of_bytes(input.type, input.dims, part, input.name, true);
+}
+
+std::optional<Failure> Input::read_shape(od::value& value) {
+  od::array shape;
+  if (value.get_array().get(shape) != SUCCESS) return malformed("there is no \"shape\"" + place());
+  dims.reserve(4);
+  for (auto dim : shape) {
+    int64_t size = 0;
+    if (dim.get_int64().get(size) != SUCCESS || dims.size() >= 64) {
+      return malformed("a size in \"shape\"" + place() +
+                       " is not an integer, or there are over 64");
+    }
+    dims.push_back(size);
+  }
+  has_shape = true;
+  return std::nullopt;
+}
+
+// One pass: fields may come in any order, and elements are read where they stand if it is known by
+// then what they are.
+std::optional<Failure> Reader::field(Input& input, od::raw_json_string key, od::value& value) {
+  std::string_view text;
+  if (key.unsafe_is_equal("name")) {
+    if (input.has_name || value.get_string().get(text) != SUCCESS)
+      return malformed("an input's \"name\" is not one string");
+    input.name = text;
+    input.has_name = true;
+  } else if (key.unsafe_is_equal("datatype")) {
+    if (input.type != Type::undefined || value.get_string().get(text) != SUCCESS)
+      return malformed("\"datatype\" is not one string" + input.place());
+    input.type = type_of_datatype(text);
+    if (input.type == Type::undefined)
+      return malformed("\"" + std::string(text) + "\" is no datatype" + input.place());
+  } else if (key.unsafe_is_equal("shape")) {
+    if (input.has_shape) return malformed("\"shape\" is there twice" + input.place());
+    return input.read_shape(value);
+  } else if (key.unsafe_is_equal("parameters")) {
+    const std::string wrong = each_parameter(value, [&](const auto& name, const auto& given) {
+      return read_input_parameter(input, name, given);
+    });
+    if (!wrong.empty()) return Failure{Kind::bad_request, wrong + input.place()};
+  } else if (key.unsafe_is_equal("data")) {
+    if (std::exchange(input.has_data, true))
+      return malformed("\"data\" is there twice" + input.place());
+    if (!input.has_name || !input.has_shape || input.type == Type::undefined) return std::nullopt;
+    auto read = read_json_elements(value, input.type, input.dims, input.name, json_bytes);
+    if (!read) return read.failure();
+    input.data = *std::move(read);
+  }
+  return std::nullopt;
+}
 
 std::optional<Failure> Reader::input(od::object object) {
   Input input;
-  std::string_view text;
-  if (object.find_field_unordered("name").get_string().get(text) != SUCCESS) {
-    return malformed("an input has no \"name\"");
+  for (auto entry : object) {
+    od::raw_json_string key;
+    od::value value;
+    if (entry.key().get(key) != SUCCESS || entry.value().get(value) != SUCCESS)
+      return malformed("the JSON is malformed" + input.place());
+    if (auto wrong = field(input, key, value)) return wrong;
   }
-  input.name = text;
-  const std::string of = " of input \"" + input.name + "\"";
-  if (object.find_field_unordered("datatype").get_string().get(text) != SUCCESS) {
-    return malformed("there is no \"datatype\"" + of);
-  }
-  input.datatype = text;
-  const Type type = type_of_datatype(input.datatype);
-  if (type == Type::undefined) return malformed("\"" + input.datatype + "\" is no datatype" + of);
-  od::array shape;
-  if (object.find_field_unordered("shape").get_array().get(shape) != SUCCESS) {
-    return malformed("there is no \"shape\"" + of);
-  }
-  for (auto dim : shape) {
-    int64_t size = 0;
-    if (dim.get_int64().get(size) != SUCCESS || input.dims.size() >= 64) {
-      return malformed("a size in \"shape\"" + of + " is not an integer, or there are over 64");
-    }
-    input.dims.push_back(size);
-  }
-  od::value parameters;
-  if (object.find_field_unordered("parameters").get(parameters) == SUCCESS) {
-    const std::string wrong = each_parameter(parameters, [&](const auto& name, const auto& value) {
-      return read_input_parameter(input, name, value);
-    });
-    if (!wrong.empty()) return Failure{Kind::bad_request, wrong + of};
-  }
-  od::value data;
-  const bool has_data = object.find_field_unordered("data").get(data) == SUCCESS;
-  const int places =
-      int{has_data} + int{input.binary_bytes.has_value()} + int{input.shared.has_value()};
-  if (places != 1) {
-    return malformed((places > 1 ? "more than one of" : "none of") +
-                     std::string(" \"data\", a binary tensor and shared memory") + of);
-  }
-  auto tensor = [&]() -> Outcome<Tensor> {
-    if (has_data) return read_json_elements(data, type, input.dims, input.name, json_bytes);
-    if (input.shared) return regions.read(*input.shared, type, input.dims, input.name);
-    const auto bytes = static_cast<size_t>(*input.binary_bytes);
-    if (bytes > binary.size()) return malformed("the body ends within the binary tensor" + of);
-    const std::string_view part = binary.substr(0, bytes);
-    binary.remove_prefix(bytes);
-    return tensor_of_bytes(type, input.dims, part, input.name, true);
-  }();
+  if (!input.has_name) return malformed("an input has no \"name\"");
+  if (input.type == Type::undefined) return malformed("there is no \"datatype\"" + input.place());
+  if (!input.has_shape) return malformed("there is no \"shape\"" + input.place());
+  auto tensor = elements(input, object);
   if (!tensor) return tensor.failure();
   request.inputs.push_back({std::move(input.name), *std::move(tensor)});
   return std::nullopt;
@@ -167,38 +217,56 @@ std::optional<Failure> Reader::output(od::object object) {
 }
 
 std::optional<Failure> Reader::all(od::object document) {
-  std::string_view text;
-  od::value id, parameters;
-  if (document.find_field_unordered("id").get(id) == SUCCESS) {
-    if (id.get_string().get(text) != SUCCESS) return malformed("\"id\" is not a string");
-    request.id = text;
+  bool has_id = false, has_parameters = false, has_inputs = false, has_outputs = false;
+  for (auto entry : document) {
+    od::raw_json_string key;
+    od::value value;
+    if (entry.key().get(key) != SUCCESS || entry.value().get(value) != SUCCESS)
+      return malformed("the JSON is malformed");
+    if (key.unsafe_is_equal("inputs")) {
+      if (std::exchange(has_inputs, true)) return malformed("\"inputs\" is there twice");
+      if (auto wrong = all_inputs(value)) return wrong;
+    } else if (key.unsafe_is_equal("outputs")) {
+      if (std::exchange(has_outputs, true)) return malformed("\"outputs\" is there twice");
+      if (auto wrong = all_outputs(value)) return wrong;
+    } else if (key.unsafe_is_equal("id")) {
+      std::string_view text;
+      if (std::exchange(has_id, true) || value.get_string().get(text) != SUCCESS)
+        return malformed("\"id\" is not one string");
+      request.id = text;
+    } else if (key.unsafe_is_equal("parameters")) {
+      if (std::exchange(has_parameters, true)) return malformed("\"parameters\" is there twice");
+      const std::string wrong = each_parameter(
+          value, [&](const auto& name, const auto& given) { return request.set(name, given); });
+      if (!wrong.empty()) return Failure{Kind::bad_request, wrong};
+    }
   }
-  if (document.find_field_unordered("parameters").get(parameters) == SUCCESS) {
-    const std::string wrong = each_parameter(
-        parameters, [&](const auto& name, const auto& value) { return request.set(name, value); });
-    if (!wrong.empty()) return Failure{Kind::bad_request, wrong};
-  }
-  od::array inputs, outputs;
-  if (document.find_field_unordered("inputs").get_array().get(inputs) != SUCCESS) {
-    return malformed("there is no array \"inputs\"");
-  }
+  if (!has_inputs) return malformed("there is no array \"inputs\"");
+  if (!binary.empty()) return malformed("the body holds bytes that no input says it has");
+  return std::nullopt;
+}
+
+std::optional<Failure> Reader::all_inputs(od::value& value) {
+  od::array inputs;
+  if (value.get_array().get(inputs) != SUCCESS) return malformed("there is no array \"inputs\"");
   for (auto entry : inputs) {
     od::object object;
     if (entry.get_object().get(object) != SUCCESS) return malformed("an input is not an object");
     if (auto wrong = input(object)) return wrong;
     if (request.inputs.size() > 4096) return malformed("over 4096 inputs");
   }
-  od::value listed;
-  if (document.find_field_unordered("outputs").get(listed) == SUCCESS) {
-    if (listed.get_array().get(outputs) != SUCCESS) return malformed("\"outputs\" is not an array");
-    for (auto entry : outputs) {
-      od::object object;
-      if (entry.get_object().get(object) != SUCCESS) return malformed("an output is not an object");
-      if (auto wrong = output(object)) return wrong;
-      if (request.outputs.size() > 4096) return malformed("over 4096 outputs");
-    }
+  return std::nullopt;
+}
+
+std::optional<Failure> Reader::all_outputs(od::value& value) {
+  od::array outputs;
+  if (value.get_array().get(outputs) != SUCCESS) return malformed("\"outputs\" is not an array");
+  for (auto entry : outputs) {
+    od::object object;
+    if (entry.get_object().get(object) != SUCCESS) return malformed("an output is not an object");
+    if (auto wrong = output(object)) return wrong;
+    if (request.outputs.size() > 4096) return malformed("over 4096 outputs");
   }
-  if (!binary.empty()) return malformed("the body holds bytes that no input says it has");
   return std::nullopt;
 }
 

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -147,6 +149,41 @@ TEST(Json, what_is_no_number_is_refused) {
              body))
         << data;
   }
+}
+
+TEST(Json, fields_come_in_any_order_and_once) {
+  const std::string name = R"("name":"x")", type = R"("datatype":"INT32")",
+                    shape = R"("shape":[1,2])", data = R"("data":[[7,8]])";
+  std::vector<std::string> fields = {data, name, shape, type};
+  do {
+    const std::string inputs =
+        R"("inputs":[{)" + fields[0] + ',' + fields[1] + ',' + fields[2] + ',' + fields[3] + "}]";
+    for (const std::string& text :
+         {"{" + inputs + R"(,"id":"a","outputs":[{"name":"y"}]})",
+          R"({"outputs":[{"name":"y"}],"other":[{"inputs":1}],"id":"a",)" + inputs + "}"}) {
+      Body body;
+      const auto request = read(text, body);
+      ASSERT_TRUE(request) << text << request.failure().message;
+      EXPECT_EQ(request->id, "a");
+      EXPECT_EQ(request->outputs.at(0).name, "y");
+      EXPECT_EQ(request->inputs.at(0).name, "x");
+      EXPECT_EQ(request->inputs[0].tensor.values<int32_t>()[1], 8);
+    }
+    for (size_t i = 0; i < fields.size(); ++i) {
+      std::string text = R"({"inputs":[{)" + fields[i];
+      for (const std::string& field : fields) text += ',' + field;
+      Body twice, missing, cut;
+      EXPECT_FALSE(read(text + "}]}", twice)) << text;
+      EXPECT_FALSE(read(text, cut)) << text;
+      std::string others;
+      for (size_t k = 0; k < fields.size(); ++k) {
+        if (k != i) others += (others.empty() ? "" : ",") + fields[k];
+      }
+      EXPECT_FALSE(read(R"({"inputs":[{)" + others + "}]}", missing)) << others;
+    }
+  } while (std::next_permutation(fields.begin(), fields.end()));
+  Body body;
+  EXPECT_FALSE(read(R"({"inputs":[],"inputs":[]})", body));
 }
 
 TEST(Json, strings_of_any_bytes_become_json) {
