@@ -349,6 +349,21 @@ TEST(Yaml, what_it_does_not_know_is_refused_with_its_line) {
   EXPECT_FALSE(deep);
 }
 
+// Were each line looked at with all before it, this would take minutes.
+TEST(Yaml, a_list_over_many_lines_takes_time_that_grows_as_it_does) {
+  constexpr size_t kLines = 300'000;
+  std::string text = "a: [0,";
+  for (size_t i = 1; i < kLines; ++i) text += "\n  1,";
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_FALSE(read_yaml(text));  // never closed
+  const auto yaml = read_yaml(text + "\n  {b: 'it]s', c: don't}]");
+  ASSERT_TRUE(yaml) << yaml.failure().message;
+  EXPECT_EQ((*yaml)["a"].size(), kLines + 1);
+  EXPECT_EQ((*yaml)["a"][kLines]["b"], "it]s");
+  EXPECT_EQ((*yaml)["a"][kLines]["c"], "don't");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+}
+
 TEST(Yaml, every_cut_and_every_changed_byte_is_a_value_or_an_error) {
   const std::string text = "a: [1, {b: 'c'}]\nd:\n  - e: |\n      f\n  - \"g\"\n# h\n";
   for (size_t i = 0; i <= text.size(); ++i) {

@@ -206,7 +206,8 @@ class Reader {
       return value;
     }
     std::string all(text);
-    while (!closed(all)) {
+    // Each line is looked at once, so that a long list takes time that grows as it does.
+    for (int64_t open = opened(text); open > 0; open += opened(lines_[at_].text)) {
       ++at_;
       if (!skip_empty()) fail("a bracket is not closed");
       all += ' ';
@@ -219,17 +220,23 @@ class Reader {
     return value;
   }
 
-  static bool closed(std::string_view text) {
-    int open = 0;
+  // How many more brackets a line opens than it closes. A quote is one where a value begins, and
+  // ends on its line.
+  int64_t opened(std::string_view text) const {
+    int64_t open = 0;
+    bool begins = true;
     for (size_t i = 0; i < text.size(); ++i) {
-      if (text[i] == '"' || text[i] == '\'') {
+      if (begins && (text[i] == '"' || text[i] == '\'')) {
         const size_t end = end_of_quoted(text, i);
-        if (end == std::string_view::npos) return true;  // the scalar's own error
+        if (end == std::string_view::npos) fail("a quote is not closed");
         i = end - 1;
+      } else {
+        open += text[i] == '[' || text[i] == '{' ? 1 : text[i] == ']' || text[i] == '}' ? -1 : 0;
       }
-      open += text[i] == '[' || text[i] == '{' ? 1 : text[i] == ']' || text[i] == '}' ? -1 : 0;
+      if (!blank(text[i]))
+        begins = std::string_view("[{,:").find(text[i]) != std::string_view::npos;
     }
-    return open <= 0;
+    return open;
   }
 
   json flow(std::string_view& text, size_t depth) {
