@@ -110,10 +110,6 @@ void Core::infer(const ExchangePtr& exchange, std::shared_ptr<ServedModel> model
   auto job = std::make_shared<Job>();
   job->model = std::move(model);
   job->request = std::move(request);
-  // Weak, because the job's end holds the exchange.
-  exchange->on_gone = [weak = std::weak_ptr(job)] {
-    if (const auto left = weak.lock()) left->cancelled = true;
-  };
   const std::thread::id here = std::this_thread::get_id();
   // The job outlives `done`, which it calls: a plain pointer makes no circle.
   job->done = [this, exchange, job = job.get(), here,
@@ -132,7 +128,11 @@ void Core::infer(const ExchangePtr& exchange, std::shared_ptr<ServedModel> model
     exchange->reactor.post(
         [exchange, shared_response] { exchange->respond(std::move(*shared_response)); });
   };
-  scheduler->submit(job);
+  if (scheduler->submit(job)) return;
+  // Weak, because the job's end holds the exchange. Called in this thread, so not before now.
+  exchange->on_gone = [weak = std::weak_ptr(job)] {
+    if (const auto left = weak.lock()) left->cancelled = true;
+  };
 }
 
 }  // namespace sardonyx::serve

@@ -41,6 +41,19 @@ std::vector<std::string> words_of(std::string_view path) {
   return words;
 }
 
+// The model of "/v2/models/M/infer", which is most of all calls and needs no list of words; "" of
+// others, and where the name is encoded.
+std::string_view plain_infer(std::string_view path) {
+  constexpr std::string_view kBefore = "/v2/models/", kBehind = "/infer";
+  if (path.size() <= kBefore.size() + kBehind.size() || !path.starts_with(kBefore) ||
+      !path.ends_with(kBehind)) {
+    return {};
+  }
+  path.remove_prefix(kBefore.size());
+  path.remove_suffix(kBehind.size());
+  return path.find_first_of("/%") == std::string_view::npos ? path : std::string_view();
+}
+
 Failure no_such_page(const Request& request) {
   return {Kind::not_found, "SDX-V0150: there is nothing at " + std::string(request.path)};
 }
@@ -96,6 +109,8 @@ bool Rest::refused(const ExchangePtr& exchange, Group group, std::string_view me
 
 void Rest::handle(const ExchangePtr& exchange) {
   add(core_.requests);
+  if (const std::string_view model = plain_infer(exchange->request.path); !model.empty())
+    return infer(exchange, {{}, std::string(model), ""});
   Call call{words_of(exchange->request.path), "", ""};
   const Words& words = call.words;
   if (words.empty()) {

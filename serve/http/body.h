@@ -26,7 +26,7 @@ class Body {
     swap(other);
     return *this;
   }
-  ~Body() { std::free(block_); }
+  ~Body() { give_back(); }
 
   char* data() { return block_ == nullptr ? nullptr : line_of(block_) + shift_; }
   const char* data() const { return block_ == nullptr ? nullptr : line_of(block_) + shift_; }
@@ -36,12 +36,11 @@ class Body {
 
   void reserve(size_t capacity) {
     if (capacity <= capacity_ && block_ != nullptr) return;
-    // Aligned by hand: malloc keeps small blocks at hand for each thread, aligned_alloc does not.
-    auto* block = static_cast<char*>(std::malloc(kLine + shift_ + capacity + kPadding));
-    if (block == nullptr) throw std::bad_alloc();
-    if (size_ > 0) std::memcpy(line_of(block) + shift_, data(), size_);
-    std::free(block_);
-    block_ = block;
+    Block taken = take(kLine + shift_ + capacity + kPadding);
+    if (size_ > 0) std::memcpy(line_of(taken.memory) + shift_, data(), size_);
+    give_back();
+    block_ = taken.memory;
+    block_bytes_ = taken.bytes;
     capacity_ = capacity;
   }
   void append(std::string_view bytes) {
@@ -61,17 +60,45 @@ class Body {
   }
 
  private:
+  struct Block {
+    char* memory = nullptr;
+    size_t bytes = 0;
+  };
+  // The last block is kept at hand for each thread: malloc does so only with small ones.
+  static constexpr size_t kLeastKept = 1 << 10, kMostKept = 64 << 10;
+  struct Kept {
+    Block block;
+    ~Kept() { std::free(block.memory); }
+  };
+  static Block& kept() {
+    static thread_local Kept last;
+    return last.block;
+  }
+  static Block take(size_t bytes) {
+    if (kept().bytes >= bytes && kept().bytes / 4 <= bytes) return std::exchange(kept(), Block());
+    // Aligned by hand, see `line_of`.
+    auto* memory = static_cast<char*>(std::malloc(bytes));
+    if (memory == nullptr) throw std::bad_alloc();
+    return {memory, bytes};
+  }
+  void give_back() {
+    Block given{block_, block_bytes_};
+    if (given.bytes >= kLeastKept && given.bytes <= kMostKept) std::swap(given, kept());
+    std::free(given.memory);
+  }
+
   static char* line_of(char* block) {  // the first cache line that begins in it
     return block + (kLine - reinterpret_cast<uintptr_t>(block) % kLine) % kLine;
   }
   void swap(Body& other) {
     std::swap(block_, other.block_);
+    std::swap(block_bytes_, other.block_bytes_);
     std::swap(shift_, other.shift_);
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
   }
   char* block_ = nullptr;
-  size_t shift_ = 0, size_ = 0, capacity_ = 0;
+  size_t block_bytes_ = 0, shift_ = 0, size_ = 0, capacity_ = 0;
 };
 
 }  // namespace sardonyx::serve

@@ -108,8 +108,8 @@ void Http1::answered(Response response, const Request& request) {
   if (draining_ || connection_.reactor().shared().draining.load(std::memory_order_relaxed)) {
     keep_alive_ = false;
   }
-  std::string head;
-  head.reserve(256 + response.text.size());
+  std::string& head = connection_.writing();
+  const size_t before = head.size();
   head += "HTTP/1.1 ";
   head += std::to_string(response.status);
   head += ' ';
@@ -129,17 +129,12 @@ void Http1::answered(Response response, const Request& request) {
   head += "\r\nContent-Length: ";
   head += std::to_string(size);
   head += "\r\n\r\n";
-  if (request.method != "HEAD") {
-    if (response.text.size() < 16 << 10) {
-      head += response.text;
-      connection_.send(head);
-    } else {
-      connection_.send(head);
-      connection_.send(piece_of(std::move(response.text)));
-    }
+  const bool with_body = request.method != "HEAD", short_text = response.text.size() < 16 << 10;
+  if (with_body && short_text) head += response.text;
+  connection_.wrote(head.size() - before);
+  if (with_body) {
+    if (!short_text) connection_.send(piece_of(std::move(response.text)));
     for (Piece& piece : response.pieces) connection_.send(std::move(piece));
-  } else {
-    connection_.send(head);
   }
   exchange_.reset();
   since_ = connection_.reactor().now();

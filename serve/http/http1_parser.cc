@@ -90,7 +90,14 @@ size_t Http1Parser::feed_head(std::string_view bytes) {
   while (head.empty() && skip < bytes.size() && (bytes[skip] == '\r' || bytes[skip] == '\n'))
     ++skip;
   const size_t before = head.size();
-  head.append(bytes.substr(skip, limits_->head_bytes + 4 - before));
+  std::string_view more = bytes.substr(skip, limits_->head_bytes + 4 - before);
+  // Mostly it comes in one piece, with its body behind it.
+  const size_t here = before == 0 ? more.find("\r\n\r\n") : std::string_view::npos;
+  if (here != std::string_view::npos) {
+    more = more.substr(0, here + 4);
+    scanned_ = here;
+  }
+  head.append(more);
   const size_t end = head.find("\r\n\r\n", scanned_);
   if (end == std::string::npos) {
     scanned_ = head.size() < 3 ? 0 : head.size() - 3;

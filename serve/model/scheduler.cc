@@ -1,5 +1,7 @@
 #include "serve/model/scheduler.h"
 
+#include <time.h>
+
 #include <algorithm>
 
 namespace sardonyx::serve {
@@ -41,15 +43,17 @@ Scheduler::~Scheduler() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void Scheduler::submit(const JobPtr& job) {
+bool Scheduler::submit(const JobPtr& job) {
   unfinished_->fetch_add(1);
   if (job->request.timeout_us == 0) job->request.timeout_us = job->model->settings().timeout_us;
   if (job->request.timeout_us > 0 && job->request.timeout_us < int64_t{1} << 52) {
     job->deadline =
         std::min(job->deadline, job->arrived + std::chrono::microseconds(job->request.timeout_us));
   }
-  if (!job->request.sequence.empty() && wait_for_sequence(job)) return;
-  if (!run_at_once(job)) enqueue(job);
+  if (!job->request.sequence.empty() && wait_for_sequence(job)) return false;
+  if (run_at_once(job)) return true;
+  enqueue(job);
+  return false;
 }
 
 bool Scheduler::run_at_once(const JobPtr& job) {
@@ -59,7 +63,7 @@ bool Scheduler::run_at_once(const JobPtr& job) {
   if (!expected || *expected > kQuickNs) return false;
   ServedModel::Lease seat = model.lease();
   if (!seat || !model.has_room(*seat, job->request)) return false;
-  run_together(*seat, {job}, Clock::time_point::min());
+  run_alone(*seat, job, Clock::time_point::min());
   return true;
 }
 
@@ -190,10 +194,22 @@ void Scheduler::run(const std::shared_ptr<ServedModel>& model, std::vector<JobPt
   if (alive.empty()) return;
   while (true) {
     if (ServedModel::Lease seat = model->lease())
-      return run_together(*seat, alive, now + kMemoryWait);
+      return alive.size() == 1 ? run_alone(*seat, alive.front(), now + kMemoryWait)
+                               : run_together(*seat, alive, now + kMemoryWait);
     // Requests that run in reactors hold all sessions, each for less than kQuickNs.
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
+}
+
+void Scheduler::run_alone(ServedModel::Seat& seat, const JobPtr& job, Clock::time_point memory_by) {
+  ServedModel& model = *job->model;
+  job->started = Clock::now();
+  Outcome<InferResult> outcome =
+      model.run(seat, job->request, &job->cancelled, job->deadline, memory_by);
+  job->compute_ns = ns_between(job->started, Clock::now());
+  if (outcome) model.took(job->request, job->compute_ns);
+  add(model.statistics.executions);
+  finish(job, std::move(outcome));
 }
 
 void Scheduler::run_together(ServedModel::Seat& seat, const std::vector<JobPtr>& jobs,
@@ -201,22 +217,15 @@ void Scheduler::run_together(ServedModel::Seat& seat, const std::vector<JobPtr>&
   ServedModel& model = *jobs.front()->model;
   const auto start = Clock::now();
   std::vector<Outcome<InferResult>> outcomes;
-  if (jobs.size() == 1) {
-    Job& job = *jobs.front();
-    outcomes.push_back(model.run(seat, job.request, &job.cancelled, job.deadline, memory_by));
-    if (outcomes.front()) model.took(job.request, ns_between(start, Clock::now()));
+  std::vector<const InferRequest*> requests;
+  for (const JobPtr& job : jobs) requests.push_back(&job->request);
+  auto results = model.run(seat, requests, Clock::time_point::min());
+  if (results) {
+    for (InferResult& result : *results) outcomes.emplace_back(std::move(result));
   } else {
-    std::vector<const InferRequest*> requests;
-    for (const JobPtr& job : jobs) requests.push_back(&job->request);
-    auto results = model.run(seat, requests, Clock::time_point::min());
-    if (results) {
-      for (InferResult& result : *results) outcomes.emplace_back(std::move(result));
-    } else {
-      // One request's fault must not be the others': each by itself.
-      for (const JobPtr& job : jobs) {
-        outcomes.push_back(
-            model.run(seat, job->request, &job->cancelled, job->deadline, memory_by));
-      }
+    // One request's fault must not be the others': each by itself.
+    for (const JobPtr& job : jobs) {
+      outcomes.push_back(model.run(seat, job->request, &job->cancelled, job->deadline, memory_by));
     }
   }
   const auto end = Clock::now();
@@ -233,11 +242,10 @@ void Scheduler::finish(const JobPtr& job, Outcome<InferResult> outcome) {
   Statistics& counts = job->model->statistics;
   if (outcome) {
     add(counts.succeeded);
-    const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
-    counts.last_ms.store(
-        static_cast<uint64_t>(
-            std::chrono::duration_cast<std::chrono::milliseconds>(since_1970).count()),
-        std::memory_order_relaxed);
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);  // milliseconds will do, and it is cheaper
+    counts.last_ms.store(static_cast<uint64_t>(now.tv_sec * 1000 + now.tv_nsec / 1'000'000),
+                         std::memory_order_relaxed);
     add(counts.rows, job->model->rows(job->request));
     counts.queue.record(ns_between(job->arrived, job->started));
     counts.compute.record(job->compute_ns);

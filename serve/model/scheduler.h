@@ -33,7 +33,7 @@ class Scheduler {
   explicit Scheduler(size_t workers);
   ~Scheduler();
 
-  void submit(const JobPtr& job);
+  bool submit(const JobPtr& job);  // true: it is answered already
   // Those whose time is over or whose client has left are answered although no worker is free.
   void sweep();
   size_t unfinished() const { return unfinished_->load(); }
@@ -48,6 +48,7 @@ class Scheduler {
   ServedModel* next_model();
   std::vector<JobPtr> take_batch(ServedModel& model);
   void run(const std::shared_ptr<ServedModel>& model, std::vector<JobPtr> jobs);
+  void run_alone(ServedModel::Seat& seat, const JobPtr& job, Clock::time_point memory_by);
   void run_together(ServedModel::Seat& seat, const std::vector<JobPtr>& jobs,
                     Clock::time_point memory_by);
   void finish(const JobPtr& job, Outcome<InferResult> outcome);

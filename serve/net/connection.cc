@@ -2,6 +2,7 @@
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -116,12 +117,17 @@ void Connection::read_all() {
     if (ssl_ == nullptr && bytes.size() < into.size()) break;
   }
   reading_ = false;
-  if (!closed_) flush();
+  if (closed_) return;
+  if (unsent_ < kSoon && !closing_) {
+    reactor_.flush_later(this);
+  } else {
+    flush();
+  }
 }
 
 ssize_t Connection::read_some(std::span<char> into) {
   if (ssl_ == nullptr) {
-    const ssize_t count = ::read(fd_, into.data(), into.size());
+    const ssize_t count = ::recv(fd_, into.data(), into.size(), 0);
     if (count >= 0) return count;
     return errno == EAGAIN || errno == EINTR ? again : failed;
   }
@@ -142,6 +148,14 @@ void Connection::send(std::string_view text) {
   }
 }
 
+void Connection::wrote(size_t bytes) {
+  if (pieces_.empty()) {
+    unsent_ += bytes;
+  } else {
+    send(std::exchange(behind_, {}));
+  }
+}
+
 void Connection::send(Piece piece) {
   if (piece.bytes.size() < 4096) return send(piece.bytes);
   unsent_ += piece.bytes.size();
@@ -156,8 +170,10 @@ ssize_t Connection::write_some() {
   for (size_t i = 0; i < pieces_.size() && count < 16; ++i) {
     parts[count++] = {const_cast<char*>(pieces_[i].bytes.data()), pieces_[i].bytes.size()};
   }
-  if (ssl_ == nullptr) {
-    const ssize_t written = ::writev(fd_, parts, count);
+  if (ssl_ == nullptr) {  // most answers are one text, and `send` is the shorter way
+    const ssize_t written = count == 1
+                                ? ::send(fd_, parts[0].iov_base, parts[0].iov_len, MSG_NOSIGNAL)
+                                : ::writev(fd_, parts, count);
     if (written >= 0) return written;
     return errno == EAGAIN || errno == EINTR ? again : failed;
   }

@@ -41,6 +41,9 @@ class Connection {
   // came later.
   void send(std::string_view text);
   void send(Piece piece);
+  // A text that is sent by appending to it, and how much was.
+  std::string& writing() { return pieces_.empty() ? text_ : behind_; }
+  void wrote(size_t bytes);
   void flush();
   void resume();
   void close_when_sent() { closing_ = true; }
@@ -62,6 +65,7 @@ class Connection {
   void want();  // which events to wait for
 
   static constexpr size_t kMostUnsent = 1 << 20;
+  static constexpr size_t kSoon = 16 << 10;  // what is less goes out with other connections' output
   Reactor& reactor_;
   int fd_;
   std::string peer_;
@@ -71,7 +75,8 @@ class Connection {
   std::unique_ptr<Protocol> protocol_;
   std::string first_;  // bytes that came before the protocol was decided
   Reactor::Clock::time_point opened_;
-  std::string text_;  // output that goes before the pieces
+  std::string text_;    // output that goes before the pieces
+  std::string behind_;  // and what is being written to go behind them
   size_t text_sent_ = 0;
   std::deque<Piece> pieces_;
   size_t unsent_ = 0;

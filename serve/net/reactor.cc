@@ -96,6 +96,17 @@ void Reactor::bury(Connection* connection) {
   }
 }
 
+void Reactor::flush_later(Connection* connection) {
+  if (unflushed_.empty()) flush_by_ = Clock::now() + kFlushWithin;
+  unflushed_.push_back(connection);
+}
+
+// Those that were closed meanwhile are buried, not yet freed.
+void Reactor::flush_all() {
+  for (Connection* connection : unflushed_) connection->flush();
+  unflushed_.clear();
+}
+
 void Reactor::accept_all() {
   for (int i = 0; i < 64; ++i) {
     sockaddr_storage address{};
@@ -153,7 +164,9 @@ void Reactor::run() {
       } else {
         static_cast<Connection*>(what)->on_event(events[i].events);
       }
+      if (!unflushed_.empty() && Clock::now() >= flush_by_) flush_all();
     }
+    flush_all();
     if (now_ >= next_tick_) tick();
     for (Connection* connection : buried_) delete connection;
     buried_.clear();

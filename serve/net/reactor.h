@@ -59,12 +59,17 @@ class Reactor {
   Clock::time_point now() const { return now_; }
   std::span<char> scratch() { return {scratch_.get(), kScratch}; }
   bool watch(int fd, uint32_t events, Connection* connection, bool first);
+  // Has the connection flushed after the events at hand, or soon in between: answers that leave one
+  // behind the other wake a client that sleeps once, and waking it takes longer than a small run.
+  void flush_later(Connection* connection);
   void bury(Connection* connection);  // closed; freed when the events at hand are done
 
  private:
   static constexpr size_t kScratch = 256 << 10;
+  static constexpr std::chrono::microseconds kFlushWithin{100};
 
   int wait(std::span<epoll_event> events);
+  void flush_all();
   void accept_all();
   void run_posted();
   void tick();
@@ -77,7 +82,8 @@ class Reactor {
   std::unique_ptr<char[]> scratch_;
   Clock::time_point now_ = Clock::now(), next_tick_ = now_;
   std::unordered_set<Connection*> connections_;
-  std::vector<Connection*> buried_;
+  std::vector<Connection*> buried_, unflushed_;
+  Clock::time_point flush_by_;  // of `unflushed_`
   std::mutex mutex_;
   std::vector<std::function<void()>> posted_;  // guarded by mutex_
 };
