@@ -3,6 +3,7 @@
 #include <immintrin.h>
 
 #include <atomic>
+#include <cfenv>
 #include <numeric>
 #include <thread>
 
@@ -121,6 +122,18 @@ TEST(Api, sessions_of_one_model_agree) {
   const std::string digest = a.run({{"x", x}})[0].digest();
   EXPECT_EQ(b.run({{"x", x}})[0].digest(), digest);
   EXPECT_EQ(c.run({{"x", x}})[0].digest(), digest);
+}
+
+TEST(Api, a_run_leaves_the_hosts_floating_point_flags_as_they_were) {
+  auto session = model().compile({.threads = 1});
+  const sardonyx::NamedValue x[] = {{"x", Tensor({1, 3}, {0.1F, 0.7F, -103.5F})}};  // inexact
+  for (const int before : {0, FE_OVERFLOW, FE_INEXACT | FE_DIVBYZERO}) {
+    std::feclearexcept(FE_ALL_EXCEPT);
+    std::feraiseexcept(before);
+    (void)session.try_run(x);
+    EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), before);
+  }
+  std::feclearexcept(FE_ALL_EXCEPT);
 }
 
 #if defined(__x86_64__)
