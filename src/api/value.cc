@@ -1,5 +1,6 @@
 // The public error, tensors and values.
 #include <algorithm>
+#include <cstring>
 
 #include "api/bridge.h"
 #include "api/digest.h"
@@ -36,9 +37,16 @@ size_t counted(Type type, const Dims& dims) {
 
 Tensor::Tensor(Type type, Dims dims)
     : type_(type), dims_(std::move(dims)), count_(counted(type_, dims_)) {
-  sdx::Tensor made = sdx::Tensor::make(static_cast<sdx::DType>(type_), dims_);
-  data_ = made.raw();
-  owner_ = std::make_shared<const sdx::Tensor>(std::move(made));
+  if (type_ == Type::string) {
+    auto strings = std::make_shared<std::vector<std::string>>(count_);
+    data_ = strings->data();
+    owner_ = std::move(strings);
+    return;
+  }
+  auto memory = sdx::allocate_aligned(bytes());
+  std::memset(memory.get(), 0, bytes());
+  data_ = memory.get();
+  owner_ = std::move(memory);
 }
 
 Tensor::Tensor(Type type, Dims dims, void* data)
