@@ -1,6 +1,6 @@
 // The server's own parsers, for libFuzzer: the first byte chooses one, the rest is its input.
 //   [SERVE_FUZZ=json] serve_fuzz CORPUS -max_total_time=60
-// SERVE_FUZZ names one parser to which all inputs go: http, json, proto, frames, zip, yaml.
+// SERVE_FUZZ names one parser to which all inputs go: http, json, proto, frames, zip, yaml, nats.
 #include <cstdlib>
 #include <cstring>
 
@@ -9,6 +9,7 @@
 #include "serve/oip/framing.h"
 #include "serve/oip/json.h"
 #include "serve/oip/proto.h"
+#include "serve/queue/nats.h"
 #include "serve/yaml/yaml.h"
 
 namespace sardonyx::serve {
@@ -74,6 +75,32 @@ void yaml(std::string_view bytes) {
   must(*again == *value);
 }
 
+// The same messages, whole and cut at a place that the input chooses.
+void nats(std::string_view bytes) {
+  const auto read = [&](size_t cut) {
+    NatsParser parser;
+    std::vector<NatsParser::Item> items;
+    for (const std::string_view part : {bytes.substr(0, cut), bytes.substr(cut)}) {
+      parser.add(part);
+      while (true) {
+        auto item = parser.next();
+        if (!item) return items;
+        if (item->kind == NatsParser::Kind::none) break;
+        items.push_back(*std::move(item));
+      }
+    }
+    return items;
+  };
+  const size_t cut = bytes.empty() ? 0 : static_cast<unsigned char>(bytes.back()) % bytes.size();
+  const auto whole = read(bytes.size()), parts = read(cut);
+  must(whole.size() == parts.size());
+  for (size_t i = 0; i < whole.size(); ++i) {
+    const NatsMessage &a = whole[i].message, &b = parts[i].message;
+    must(whole[i].kind == parts[i].kind && whole[i].text == parts[i].text && a.reply == b.reply &&
+         a.subject == b.subject && a.payload == b.payload && a.headers == b.headers);
+  }
+}
+
 void frames(std::string_view bytes) {
   const GrpcLayout layout = look_at_grpc(bytes);
   must(layout.tensor_at <= bytes.size());
@@ -92,7 +119,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace sardonyx::serve;
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  static constexpr std::string_view kNames[] = {"http", "json", "proto", "frames", "zip", "yaml"};
+  static constexpr std::string_view kNames[] = {"http", "json", "proto", "frames",
+                                                "zip",  "yaml", "nats"};
   static const char* const only = std::getenv("SERVE_FUZZ");
   size_t which = data[0] % std::size(kNames);
   for (size_t i = 0; only != nullptr && i < std::size(kNames); ++i) {
@@ -114,8 +142,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     case 4:
       (void)static_cast<bool>(unzipped(bytes, 1 << 20));
       break;
-    default:
+    case 5:
       yaml(bytes);
+      break;
+    default:
+      nats(bytes);
       break;
   }
   return 0;
