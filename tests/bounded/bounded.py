@@ -8,6 +8,7 @@ too; --folder: the models of a folder instead of those that are made here
 """
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -51,9 +52,21 @@ EVERY = {
     "stream": ["stream", "MODEL", "--axis", "N", "--explain", "--time-limit", "1"],
     "score": ["score", "MODEL", "--input", "ROWS", "--out", "JOB", "--time-limit", "1"],
     "verify": ["verify", "MODEL", "--time-limit", "1"],
+    "attest": ["attest", "MODEL", "-o", "SEAL", *RUNS],
+    "test": ["test", "FOLDER", "--time-limit", "1"],
+    "serve": ["serve", "--models", "FOLDER", "--port", "0", "--pack-cache", "off", "--time-limit", "1"],
     "run-guard": ["run", "MODEL", "--guard", "--digest", *RUNS],
     "run-sandbox": ["run", "MODEL", "--sandbox", "--digest", *RUNS],
 }
+
+
+def as_folder(file, folder):
+    """The model as a test of ONNX's suites and as a folder that a server watches: folder/model/{1/,}model.onnx."""
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(os.path.join(folder, "model", "1"))
+    os.makedirs(os.path.join(folder, "model", "test_data_set_0"))
+    os.symlink(os.path.abspath(file), os.path.join(folder, "model", "model.onnx"))
+    os.symlink(os.path.abspath(file), os.path.join(folder, "model", "1", "model.onnx"))
 
 
 def limits():
@@ -92,7 +105,8 @@ def main():
     count = failed = 0
     with tempfile.TemporaryDirectory() as work:
         files = {}
-        places = {"OUT": "out.onnx", "TEXT": "out.onnxtxt", "PAGE": "out.html", "ROWS": "rows.csv", "JOB": "job"}
+        places = {"OUT": "out.onnx", "TEXT": "out.onnxtxt", "PAGE": "out.html", "ROWS": "rows.csv", "JOB": "job",
+                  "SEAL": "seal.json", "FOLDER": "folder"}
         with open(os.path.join(work, "rows.csv"), "w") as file:
             file.write("x\n1\n2\n")
         for name, make in {**models.HOSTILE, **more_models.MORE}.items():
@@ -108,6 +122,7 @@ def main():
             if names and name not in names:
                 continue
             worst_time = worst_memory = 0
+            as_folder(file, os.path.join(work, "folder"))
             outcome = ""
             for label, command in commands.items():
                 if "--short" in sys.argv and name in more_models.MORE and label not in ("check", "run"):
