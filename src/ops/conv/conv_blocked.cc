@@ -2,6 +2,7 @@
 // 16]; made by the rewrite that chooses layouts.
 #include "kernel/conv/blocked/conv_blocked.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/slab.h"
@@ -126,6 +127,19 @@ std::shared_ptr<const void> pack(const ConvBlocked& a, const Call& call, Pool& p
   return packed;
 }
 
+bool fits_inside(const ConvBlocked& a, const Call& call) {
+  if (a.plain || !fits(a, call) || !conv_blocked_inside_fits(kernel_shape(a, call), call.isa))
+    return false;
+  const Tensor& w = *call.in[1].value;
+  return std::all_of(w.data<float>(), w.data<float>() + w.count(),
+                     [](float x) { return std::isfinite(x); });
+}
+
+size_t scratch_inside(const ConvBlocked& a, const Call& call) {
+  return conv_blocked_inside_scratch_bytes(kernel_shape(a, call));
+}
+
+template <void (*kConv)(const BlockedConvArgs&, Pool&, Isa)>
 Status run(const ConvBlocked& a, Args& args) {
   BlockedConvArgs c;
   c.shape = kernel_shape(a, args.in(0).dims, args.in(1).dims, args.out().dims);
@@ -141,14 +155,21 @@ Status run(const ConvBlocked& a, Args& args) {
   } else {
     c.epilogue = after.block();
   }
-  sdx::conv_blocked(c, *args.pool, args.isa);
+  kConv(c, *args.pool, args.isa);
   return ok();
 }
 
 constexpr Kernel<ConvBlocked> kKernels[] = {
+    {.name = "conv_blocked_inside",
+     .fits = fits_inside,
+     .run = run<sdx::conv_blocked_inside>,
+     .scratch = scratch_inside,
+     .pack = pack,
+     .packs = (1u << 1) | (1u << 2),
+     .epilogue = [](const ConvBlocked&, const Call&) -> size_t { return 2; }},
     {.name = "conv_blocked",
      .fits = fits,
-     .run = run,
+     .run = run<sdx::conv_blocked>,
      .scratch = scratch,
      .pack = pack,
      .packs = (1u << 1) | (1u << 2),
@@ -181,6 +202,11 @@ std::vector<Case> cases() {
            .opset = 1,
            .attrs = {{"group", int64_t{2}}, {"pads", std::vector<int64_t>{1, 1, 1, 1}}},
            .inputs = {noise({1, 2, 9, 11, 16}), noise({64, 16, 3, 3}, 2), noise({64}, 3)}},
+          {.name = "dilations_beyond_the_image",
+           .opset = 1,
+           .attrs = {{"dilations", std::vector<int64_t>{6, 9}},
+                     {"pads", std::vector<int64_t>{6, 9, 6, 9}}},
+           .inputs = {noise({2, 2, 9, 8, 16}), noise({37, 21, 3, 3}, 2), noise({37}, 3)}},
           {.name = "of_planes",
            .opset = 1,
            .attrs = {{"strides", std::vector<int64_t>{2, 2}}},

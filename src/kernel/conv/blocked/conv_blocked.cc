@@ -66,7 +66,7 @@ void pad_plane(const ConvShape& s, const Padded& p, const float* x, float* out) 
 }
 
 size_t tap_floats(const ConvShape& s) {
-  return aligned_floats(conv_taps(s) * sizeof(size_t) / sizeof(float));
+  return aligned_floats(2 * conv_taps(s) * sizeof(size_t) / sizeof(float));
 }
 
 void run_depthwise(const BlockedConvArgs& g, Pool& pool, Isa isa) {
@@ -153,6 +153,8 @@ void conv_blocked(const BlockedConvArgs& g, Pool& pool, Isa isa) {
   const size_t in_plane = s.in[1] * s.in[2] * p.lanes, plane = p.rows * p.width * p.lanes;
   auto* taps = static_cast<size_t*>(g.scratch);
   float* padded = static_cast<float*>(g.scratch) + tap_floats(s);
+  auto* tap_at = taps + conv_taps(s);
+  for (size_t i = 0; i < conv_taps(s); ++i) tap_at[i] = i;
   for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
     for (size_t kx = 0; kx < s.kernel[2]; ++kx) {
       taps[ky * s.kernel[2] + kx] = (ky * s.dilation[1] * p.width + kx * s.dilation[2]) * p.lanes;
@@ -166,7 +168,8 @@ void conv_blocked(const BlockedConvArgs& g, Pool& pool, Isa isa) {
   work.x_row = s.stride[1] * p.width * p.lanes;
   work.x_pixel = s.stride[2] * p.lanes;
   work.tap = taps;
-  work.taps = conv_taps(s);
+  work.tap_at = tap_at;
+  work.taps = work.all_taps = conv_taps(s);
   const size_t out = group_channels(s), depth = conv_depth(s);
   const float* bias = g.bias ? g.weights + s.groups * out * depth : g.bias_apart;
   work.blocks = out / kBlockLanes;
@@ -178,6 +181,7 @@ void conv_blocked(const BlockedConvArgs& g, Pool& pool, Isa isa) {
     work.width *= work.rows;
     work.rows = 1;
   }
+  work.y_row = work.width;
   work.y_plane = work.rows * work.width * kBlockLanes;
   const BlockedTiles tiles = SDX_PICK(blocked_tiles, isa)();
   work.tile_rows = work.rows > 1 && work.width <= tiles.positions_two_rows ? 2 : 1;
@@ -299,15 +303,15 @@ struct PairPart {
     w.block_step = plane;
     w.c_step = 1;
     w.x_pixel = kBlockLanes;
-    w.tap = &tap;
-    w.taps = 1;
+    w.tap = w.tap_at = &tap;
+    w.taps = w.all_taps = 1;
     w.x = g.x + image * channel_blocks(s.in_channels) * plane + first * row_floats();
     w.weights = g.first_weights;
     w.blocks = blocks_of(s);
     w.bias = g.first_bias ? g.first_weights + w.blocks * kBlockLanes * depth : nullptr;
     w.y = y;
     w.rows = 1;
-    w.width = (last - first) * s.in[2];
+    w.width = w.y_row = (last - first) * s.in[2];
     w.y_plane = size.rows * row_floats();
     w.y_block = panel * kPairBlocks;
     w.tile_rows = 1;

@@ -41,6 +41,12 @@ bool conv_blocked_fits(const ConvShape&, bool plain);
 void conv_blocked(const BlockedConvArgs&, Pool&, Isa);
 size_t conv_blocked_scratch_bytes(const ConvShape&, bool plain);
 
+// The same where many taps lie in the padding (kernel/conv/stretches.h) and all weights are finite:
+// these are left out, and nothing is copied. Fits if that is quicker.
+bool conv_blocked_inside_fits(const ConvShape&, Isa);
+void conv_blocked_inside(const BlockedConvArgs&, Pool&, Isa);
+size_t conv_blocked_inside_scratch_bytes(const ConvShape&);
+
 // A convolution of 1 x 1 and the depthwise one that reads it, a few rows and channels at a time:
 // the wire between them stays in cache.
 struct BlockedPairArgs {

@@ -91,9 +91,30 @@ void expect_reference_bits(const ConvShape& s, unsigned seed, bool plain = false
         conv_blocked(g, pool, isa);
         EXPECT_TRUE(same_bits(want, from_blocks(got, s.batch, s.out_channels, pixels, isa)))
             << isa_name(isa) << ", " << threads << " threads, end " << end;
+        if (plain || !conv_blocked_inside_fits(s, isa) ||
+            !std::all_of(w.begin(), w.end(), [](float v) { return std::isfinite(v); })) {
+          continue;
+        }
+        std::vector<float> less(conv_blocked_inside_scratch_bytes(s) / sizeof(float), 7.f);
+        std::fill(got.begin(), got.end(), 7.f);
+        g.scratch = less.data();
+        conv_blocked_inside(g, pool, isa);
+        EXPECT_TRUE(same_bits(want, from_blocks(got, s.batch, s.out_channels, pixels, isa)))
+            << "inside, " << isa_name(isa) << ", " << threads << " threads, end " << end;
       }
     }
   }
+}
+
+ConvShape dilated(size_t in, size_t out, size_t rows, size_t width, size_t kernel, size_t stride,
+                  size_t dilation, size_t pad) {
+  ConvShape s = planar(1, 1, in, out, rows, width, kernel, stride, pad);
+  const size_t size[3] = {1, rows, width};
+  for (int i : {1, 2}) {
+    s.dilation[i] = dilation;
+    s.out[i] = (size[i] + 2 * pad - (kernel - 1) * dilation - 1) / stride + 1;
+  }
+  return s;
 }
 
 }  // namespace
@@ -136,6 +157,46 @@ TEST(ConvBlocked, large_kernels_equal_the_reference) {
   ConvShape s = planar(1, 1, 16, 24, 12, 12, 3, 1, 2);
   s.dilation[1] = s.dilation[2] = 2;
   expect_reference_bits(with_output(s, s.pad), 5);
+}
+
+TEST(ConvBlocked, dilations_that_leave_the_image_equal_the_reference) {
+  const ConvShape shapes[] = {
+      dilated(17, 33, 11, 14, 3, 1, 12, 12), dilated(17, 33, 11, 14, 3, 2, 9, 9),
+      dilated(16, 20, 9, 9, 3, 1, 5, 5),     dilated(16, 40, 8, 8, 2, 1, 6, 7),
+      dilated(16, 16, 4, 4, 3, 1, 3, 7),
+  };
+  unsigned seed = 1;
+  for (const ConvShape& s : shapes) {
+    EXPECT_TRUE(conv_blocked_inside_fits(s, native_isa())) << describe(s);
+    expect_reference_bits(s, seed++);
+  }
+  EXPECT_FALSE(conv_blocked_inside_fits(dilated(16, 16, 28, 28, 3, 1, 2, 2), native_isa()));
+}
+
+// Sums of products that underflow are -0, until a tap in the padding makes them +0.
+TEST(ConvBlocked, a_negative_zero_that_the_padding_ends_is_found) {
+  const ConvShape s = dilated(16, 32, 9, 9, 3, 1, 8, 8);
+  ASSERT_TRUE(conv_blocked_inside_fits(s, native_isa()));
+  std::vector<float> x(16 * 81, 1e-30f), w(32 * 16 * 9, -1e-30f), want(32 * 81);
+  for (size_t i = 0; i < w.size(); i += 5) w[i] = 1e-30f;
+  reference::conv<float>(s, x.data(), w.data(), nullptr, want.data());
+  EXPECT_TRUE(std::any_of(want.begin(), want.end(), [](float v) { return std::signbit(v); }));
+  EXPECT_FALSE(std::all_of(want.begin(), want.end(), [](float v) { return std::signbit(v); }));
+  for (const Isa isa : available_isas()) {
+    Pool pool(2);
+    std::vector<float> packed(conv_blocked_packed_size(s)), got(32 * 81, 7.f);
+    conv_blocked_pack(s, w.data(), nullptr, packed.data(), pool);
+    std::vector<float> scratch(conv_blocked_inside_scratch_bytes(s) / sizeof(float));
+    const auto blocked_x = to_blocks(x, 1, 16, 81, isa);
+    BlockedConvArgs g;
+    g.shape = s;
+    g.x = blocked_x.data();
+    g.weights = packed.data();
+    g.y = got.data();
+    g.scratch = scratch.data();
+    conv_blocked_inside(g, pool, isa);
+    EXPECT_TRUE(same_bits(want, from_blocks(got, 1, 32, 81, isa))) << isa_name(isa);
+  }
 }
 
 TEST(ConvBlocked, planes_as_input_equal_the_reference) {

@@ -36,7 +36,7 @@ struct Tile {
 [[gnu::always_inline]] inline size_t place(const BlockedWork& g, int r, int p, int v) {
   const size_t channel = size_t(v * kLanes);
   return channel / kBlockLanes * g.y_plane + channel % kBlockLanes +
-         (size_t(r) * g.width + size_t(p)) * kBlockLanes;
+         (size_t(r) * g.y_row + size_t(p)) * kBlockLanes;
 }
 
 // Where the inputs of a tile's positions are: one pointer for three of a row, which addressing
@@ -83,15 +83,16 @@ void run_tile(const Tile& t) {
       __builtin_prefetch(t.other + place(g, r.value, p.value, v.value));
     });
   }
-  const float* w = t.w;
+  const float* w_block = t.w;
   const size_t w_step = t.w_step, c_step = g.c_step, pixel = g.x_pixel;
   const float* block = t.x;
   for (size_t first = 0; first < g.channels; first += kBlockLanes, block += g.block_step) {
-    const size_t count = least(kBlockLanes, g.channels - first);
+    const size_t count = least(kBlockLanes, g.channels - first), w_tap = count * w_step;
     // The inputs of the next tile in the row, one position at each step of the first tap.
     const float* ahead = block + Positions * pixel;
     for (size_t tap = 0; tap < g.taps; ++tap) {
       Inputs<Rows, Positions> x(g, block + g.tap[tap]);
+      const float* w = w_block + g.tap_at[tap] * w_tap;
       const size_t ahead_step = tap == 0 ? pixel : 0;
       for (size_t c = count; c != 0; --c, x.next(c_step), w += w_step, ahead += ahead_step) {
         __builtin_prefetch(ahead, 0, 2);
@@ -110,6 +111,7 @@ void run_tile(const Tile& t) {
         });
       }
     }
+    w_block += g.all_taps * w_tap;
   }
   if (t.bias != nullptr) {
     F32 bias[Vecs];
@@ -201,7 +203,7 @@ Spot spot_of(const BlockedWork& g, size_t i) {
 
 // The tiles [begin, end) by one panel.
 void run_panel(const BlockedWork& g, size_t panel, size_t begin, size_t end) {
-  const size_t first = panel * kBlockedPanel, depth = g.channels * g.taps;
+  const size_t first = panel * kBlockedPanel, depth = g.channels * g.all_taps;
   const size_t channels = least(kBlockedPanel, g.blocks * kBlockLanes - first);
   Tile t;
   t.work = &g;
@@ -211,7 +213,7 @@ void run_panel(const BlockedWork& g, size_t panel, size_t begin, size_t end) {
     for (size_t c = 0; c < channels; c += kColumns) {
       const size_t channel = first + c, vecs = least(kColumns, channels - c) / kLanes;
       const size_t at = (channel / kBlockLanes - g.y_block) * g.y_plane + channel % kBlockLanes +
-                        (s.row * g.width + s.column) * kBlockLanes;
+                        (s.row * g.y_row + s.column) * kBlockLanes;
       t.x = g.x + s.row * g.x_row + s.column * g.x_pixel;
       t.w = g.weights + first * depth + c;
       t.bias = g.bias == nullptr ? nullptr : g.bias + channel;
@@ -238,13 +240,22 @@ constexpr size_t kTogether = 8;
 
 BlockedTiles blocked_tiles() { return {size_t(kPositions), size_t(kPositionsTwoRows)}; }
 
+void conv_blocked_clamp(const ClampEpilogue& clamp, float* sums, size_t count) {
+  const ClampRegisters end(clamp);
+  for (size_t i = 0; i < count; i += kLanes) {
+    F32 sum = F32::load(sums + i);
+    if (clamp.other != nullptr) sum = sum + F32::load(clamp.other + i);
+    end(sum).store(sums + i);
+  }
+}
+
 void conv_blocked_tiles(const BlockedWork& g) {
   const size_t whole = g.blocks * kBlockLanes / kBlockedPanel;  // panels
   const auto block_at = [&](size_t panel) {
     return least(g.blocks, panel * kBlockedPanel / kBlockLanes);
   };
   size_t panel = g.panel_begin;
-  if (g.rows * g.width == 1) {
+  if (g.rows * g.width == 1 && g.taps == g.all_taps) {
     constexpr size_t kMost = kLanes == 16 ? 4 : 1;
     for (; panel + kMost <= least(whole, g.panel_end); panel += kMost)
       run_position<int(kMost)>(g, panel);

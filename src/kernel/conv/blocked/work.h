@@ -15,18 +15,20 @@ inline constexpr size_t kBlockedPanel = 32;  // output channels whose weights li
 // A tile is a run of positions along a row, or two short rows. The rows of a plane are cut into
 // `across` nearly equal runs; with two rows to a tile `across` is 1.
 struct BlockedWork {
-  size_t channels;    // of the input
-  size_t block_step;  // floats from one block of input channels to the next
-  size_t c_step;      // floats from one channel to the next
-  size_t x_row;       // floats from the input of one output row to that of the next
-  size_t x_pixel;     // floats from the input of one output to that of the next in its row
-  const size_t* tap;  // floats from the kernel's first tap to each
-  size_t taps;
+  size_t channels;       // of the input
+  size_t block_step;     // floats from one block of input channels to the next
+  size_t c_step;         // floats from one channel to the next
+  size_t x_row;          // floats from the input of one output row to that of the next
+  size_t x_pixel;        // floats from the input of one output to that of the next in its row
+  const size_t* tap;     // floats from the first tap to each
+  const size_t* tap_at;  // which of the kernel's taps each is
+  size_t taps, all_taps;
   const float* x;        // the input of output (0, 0) at the first tap
   const float* weights;  // panel p at p * kBlockedPanel * depth: [depth][its channels]
   const float* bias;     // of the first channel, or null
   float* y;              // of block y_block
   size_t rows, width;    // of the output
+  size_t y_row;          // positions from one row of the output to the next
   size_t y_plane;        // floats from one block of the output to the next
   size_t y_block;
   size_t blocks;  // of output channels
@@ -59,6 +61,8 @@ struct BlockedDepthwise {
 };
 
 SDX_DECLARE_ISAS(BlockedTiles blocked_tiles(); void conv_blocked_tiles(const BlockedWork&);
+                 // `count` floats that are sums: + clamp.other at their place, and the bounds.
+                 void conv_blocked_clamp(const ClampEpilogue& clamp, float* sums, size_t count);
                  void conv_blocked_depthwise(const BlockedDepthwise&);
                  void to_blocks(const float* planes, size_t channels, size_t pixels, float* block);
                  void from_blocks(const float* block, size_t channels, size_t pixels,
