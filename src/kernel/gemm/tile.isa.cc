@@ -44,24 +44,27 @@ struct RowsInPlace : FetchesLater {
   const float* a[kPointers];
   size_t row;
   explicit RowsInPlace(const TileArgs& t) : row(t.a_row) {
-    for (int i = 0; i < kPointers; ++i) a[i] = t.a + size_t(i) * 3 * row;
+    unroll<kPointers>([&](auto i) __attribute__((always_inline)) {
+      a[i.value] = t.a + size_t(i.value) * 3 * row;
+    });
   }
   template <int R>
   [[gnu::always_inline]] float at() const {
     return a[R / 3][R % 3 * row];
   }
-  [[gnu::always_inline]] void next() {
-    for (int i = 0; i < kPointers; ++i) {
-      ++a[i];
-      keep_apart(a[i]);
-    }
+  [[gnu::always_inline]] void next() { step_by(1); }
+  // Written out, not as a loop: an array that a loop walks along is kept in memory.
+  [[gnu::always_inline]] void step_by(ptrdiff_t step) {
+    unroll<kPointers>([&](auto i) __attribute__((always_inline)) {
+      a[i.value] += step;
+      keep_apart(a[i.value]);
+    });
   }
 };
 
 // The same in stretches: taps of a convolution of few rows.
 template <int Rows>
 struct RowsInStretches : RowsInPlace<Rows> {
-  using RowsInPlace<Rows>::a;
   template <int Vecs>
   [[gnu::always_inline]] static void fetch(const float* b, size_t b_step, const float* ahead) {
     FetchesNext::fetch<Vecs>(b, b_step, ahead);
@@ -76,10 +79,7 @@ struct RowsInStretches : RowsInPlace<Rows> {
       step = stretch->jump;
       left = (++stretch)->length;
     }
-    for (int i = 0; i < RowsInPlace<Rows>::kPointers; ++i) {
-      a[i] += step;
-      keep_apart(a[i]);
-    }
+    this->step_by(step);
   }
 };
 
