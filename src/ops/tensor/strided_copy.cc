@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 #include "base/elem.h"
 #include "kernel/turn/stream.h"
@@ -198,13 +199,26 @@ void interleave(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* 
   });
 }
 
+// n times the same; a line of the cache at a time, which is all that the compiler is told.
+template <class T>
+void repeat(T* to, size_t n, const T& value) {
+  size_t i = 0;
+  if constexpr (std::is_trivially_copyable_v<T>) {
+    constexpr size_t kTogether = 64 / sizeof(T);
+    std::array<T, kTogether> some;
+    some.fill(value);
+    for (; i + kTogether <= n; i += kTogether) std::memcpy(to + i, some.data(), sizeof some);
+  }
+  for (; i < n; ++i) to[i] = value;
+}
+
 template <class T>
 void copy_any(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* pool) {
   const Loops::Loop inner = loops.back();
   const auto outer = loops.first(loops.size() - 1);
   const auto row = [&](const T* x, T* y, size_t n) {
     if (inner.from == 0 && inner.to == 1) {
-      std::fill_n(y, n, *x);
+      repeat(y, n, *x);
     } else {
       for (size_t k = 0; k < n; ++k) y[int64_t(k) * inner.to] = x[int64_t(k) * inner.from];
     }
