@@ -1,7 +1,8 @@
 """One-node models from the rows of a table of nodes (operator, attributes, types and shapes).
 
 The table has shapes, not values. Integer operands that say how (Reshape's shape, Slice's starts, a reduction's axes) are
-found from the shapes of inputs and outputs; indices are drawn within bounds; everything else is uniform in [-1, 1).
+found from the shapes of inputs and outputs; indices are drawn within bounds; everything else is uniform in [-1, 1), matrices
+of recurrent operators over the root of their rows' length.
 """
 
 import ast
@@ -18,6 +19,7 @@ TYPES = {"float": np.float32, "double": np.float64, "float16": np.float16, "int6
 ONNX_TYPES = {np.dtype(kind): number for kind, number in (
     (np.float32, 1), (np.uint8, 2), (np.int8, 3), (np.int32, 6), (np.int64, 7), (np.bool_, 9), (np.float16, 10), (np.float64, 11))}
 OPSET = 20
+RECURRENT = ("RNN", "LSTM", "GRU")
 
 
 class Unsolved(Exception):
@@ -159,6 +161,8 @@ def value_of(row, i, rng, solved):
     if np.issubdtype(port.dtype, np.integer):
         return rng.integers(0, 100, port.dims).astype(port.dtype)
     values = rng.uniform(-1, 1, port.dims).astype(port.dtype)
+    if row.op in RECURRENT and i in (1, 2):
+        values /= port.dtype(np.sqrt(port.dims[-1]))  # as in trained ones: a last bit must not grow from step to step
     positive = (row.op == "BatchNormalization" and i == 4) or row.op in ("Log", "Sqrt", "Pow")
     return np.asarray(np.abs(values) + port.dtype(0.5) if positive else values)
 
