@@ -54,7 +54,6 @@ inline uint16_t narrow_one(float x, DType type) {
 }
 
 typedef float Quad __attribute__((vector_size(16)));
-typedef int32_t QuadIndex __attribute__((vector_size(16)));
 
 inline Quad quad_load(const float* p) {
   Quad q;
@@ -73,14 +72,14 @@ inline void pack_quads(const float* in, size_t stride, size_t rows, size_t k, fl
     for (; i + 4 <= k; i += 4, p += 4) {
       const Quad a = quad_load(p), b = quad_load(p + stride);
       const Quad c = quad_load(p + 2 * stride), d = quad_load(p + 3 * stride);
-      const Quad ab0 = __builtin_shuffle(a, b, QuadIndex{0, 4, 1, 5}),
-                 ab1 = __builtin_shuffle(a, b, QuadIndex{2, 6, 3, 7});
-      const Quad cd0 = __builtin_shuffle(c, d, QuadIndex{0, 4, 1, 5}),
-                 cd1 = __builtin_shuffle(c, d, QuadIndex{2, 6, 3, 7});
-      const Quad t[4] = {__builtin_shuffle(ab0, cd0, QuadIndex{0, 1, 4, 5}),
-                         __builtin_shuffle(ab0, cd0, QuadIndex{2, 3, 6, 7}),
-                         __builtin_shuffle(ab1, cd1, QuadIndex{0, 1, 4, 5}),
-                         __builtin_shuffle(ab1, cd1, QuadIndex{2, 3, 6, 7})};
+      const Quad ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5),
+                 ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+      const Quad cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5),
+                 cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+      const Quad t[4] = {__builtin_shufflevector(ab0, cd0, 0, 1, 4, 5),
+                         __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7),
+                         __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5),
+                         __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7)};
       for (int j = 0; j < 4; ++j, o += step) std::memcpy(o, &t[j], sizeof t[j]);
     }
     for (; i < k; ++i, ++p, o += step) {

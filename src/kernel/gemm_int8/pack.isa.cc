@@ -40,29 +40,39 @@ using Sums = __m512i;
 
 typedef uint8_t Bytes __attribute__((vector_size(16)));
 
+// The bytes of two vectors dealt between each other, singly or in pairs: the first halves and the
+// second ones.
+inline Bytes deal_low(Bytes a, Bytes b) {
+  return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+inline Bytes deal_high(Bytes a, Bytes b) {
+  return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
+                                 31);
+}
+inline Bytes deal_low_pairs(Bytes a, Bytes b) {
+  return __builtin_shufflevector(a, b, 0, 1, 16, 17, 2, 3, 18, 19, 4, 5, 20, 21, 6, 7, 22, 23);
+}
+inline Bytes deal_high_pairs(Bytes a, Bytes b) {
+  return __builtin_shufflevector(a, b, 8, 9, 24, 25, 10, 11, 26, 27, 12, 13, 28, 29, 14, 15, 30,
+                                 31);
+}
+
 struct Sums {
   int32_t column[16];
 };
 
 inline void pack_quad(const uint8_t* rows, size_t step, size_t depth, uint8_t flip, uint8_t* out,
                       Sums& sum) {
-  constexpr Bytes kLow = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
-  constexpr Bytes kHigh = {8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
-  constexpr Bytes kLowPairs = {0, 1, 16, 17, 2, 3, 18, 19, 4, 5, 20, 21, 6, 7, 22, 23};
-  constexpr Bytes kHighPairs = {8, 9, 24, 25, 10, 11, 26, 27, 12, 13, 28, 29, 14, 15, 30, 31};
   Bytes r[4] = {};
   for (size_t i = 0; i < depth; ++i) {
     std::memcpy(&r[i], rows + i * step, 16);
     r[i] ^= flip;
     for (size_t j = 0; j < 16; ++j) sum.column[j] += int8_t(rows[i * step + j] ^ flip);
   }
-  const Bytes low01 = __builtin_shuffle(r[0], r[1], kLow),
-              high01 = __builtin_shuffle(r[0], r[1], kHigh);
-  const Bytes low23 = __builtin_shuffle(r[2], r[3], kLow),
-              high23 = __builtin_shuffle(r[2], r[3], kHigh);
-  const Bytes quads[4] = {
-      __builtin_shuffle(low01, low23, kLowPairs), __builtin_shuffle(low01, low23, kHighPairs),
-      __builtin_shuffle(high01, high23, kLowPairs), __builtin_shuffle(high01, high23, kHighPairs)};
+  const Bytes low01 = deal_low(r[0], r[1]), high01 = deal_high(r[0], r[1]);
+  const Bytes low23 = deal_low(r[2], r[3]), high23 = deal_high(r[2], r[3]);
+  const Bytes quads[4] = {deal_low_pairs(low01, low23), deal_high_pairs(low01, low23),
+                          deal_low_pairs(high01, high23), deal_high_pairs(high01, high23)};
   std::memcpy(out, quads, sizeof quads);
 }
 

@@ -32,6 +32,17 @@ void put_in_order(const Int8ChannelsLastPack& p, const uint8_t* w, size_t begin,
   }
 }
 
+// Two vectors' sixteen lanes dealt between each other: the first halves and the second ones.
+template <class V>
+inline __attribute__((always_inline)) V deal_low(V a, V b) {
+  return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+template <class V>
+inline __attribute__((always_inline)) V deal_high(V a, V b) {
+  return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
+                                 31);
+}
+
 // Sixteen channels by sixteen quads, turned.
 typedef uint32_t Quads __attribute__((vector_size(64)));
 
@@ -40,12 +51,10 @@ void turn(const uint8_t* const* rows, size_t at, uint8_t flip, int8_t* to, size_
   Quads v[16], t[16];
   for (int i = 0; i < 16; ++i) std::memcpy(&v[i], rows[i] + at, sizeof v[i]);
   // Four times, the first eight rows are dealt between the last eight.
-  constexpr Quads kLow = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23},
-                  kHigh = {8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
   const auto deal = [&](const Quads* in, Quads* out) __attribute__((always_inline)) {
     for (int i = 0; i < 8; ++i) {
-      out[2 * i] = __builtin_shuffle(in[i], in[i + 8], kLow);
-      out[2 * i + 1] = __builtin_shuffle(in[i], in[i + 8], kHigh);
+      out[2 * i] = deal_low(in[i], in[i + 8]);
+      out[2 * i + 1] = deal_high(in[i], in[i + 8]);
     }
   };
   deal(v, t);
@@ -68,8 +77,6 @@ constexpr size_t kMostTaps = 16, kPiece = 64;
 // kPiece channels of all taps, [channel][taps], as [tap][channel].
 void taps_apart(const uint8_t* w, size_t taps, uint8_t (*out)[kPiece]) {
   typedef uint8_t Bytes __attribute__((vector_size(16)));
-  constexpr Bytes kLow = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23},
-                  kHigh = {8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
   uint8_t piece[kPiece * kMostTaps + 16];  // each channel is read with what lies after it
   std::memcpy(piece, w, kPiece * taps);
   for (size_t c = 0; c < kPiece; c += 16) {
@@ -77,8 +84,8 @@ void taps_apart(const uint8_t* w, size_t taps, uint8_t (*out)[kPiece]) {
     for (size_t i = 0; i < 16; ++i) std::memcpy(&v[i], piece + (c + i) * taps, 16);
     const auto deal = [&](const Bytes* in, Bytes* to) __attribute__((always_inline)) {
       for (int i = 0; i < 8; ++i) {
-        to[2 * i] = __builtin_shuffle(in[i], in[i + 8], kLow);
-        to[2 * i + 1] = __builtin_shuffle(in[i], in[i + 8], kHigh);
+        to[2 * i] = deal_low(in[i], in[i + 8]);
+        to[2 * i + 1] = deal_high(in[i], in[i + 8]);
       }
     };
     deal(v, t);
