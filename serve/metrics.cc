@@ -81,7 +81,7 @@ std::string metrics_text(const Core& core) {
   for (const Entry& entry : entries) {
     if (!entry.model) continue;
     const Statistics& counts = entry.model->statistics;
-    const std::pair<const char*, uint64_t> results[] = {{"success", counts.succeeded},
+    const std::pair<const char*, uint64_t> results[] = {{"success", counts.request.count()},
                                                         {"failure", counts.failed},
                                                         {"rejected", counts.rejected},
                                                         {"cancelled", counts.cancelled},
@@ -146,7 +146,7 @@ std::string status_json(const Core& core) {
                           {"reason", entry.reason}};
     if (entry.model) {
       const Statistics& counts = entry.model->statistics;
-      one["requests"] = counts.succeeded.load();
+      one["requests"] = counts.request.count();
       one["failures"] = counts.failed.load() + counts.expired.load() + counts.rejected.load();
       one["rows"] = counts.rows.load();
       one["executions"] = counts.executions.load();

@@ -241,7 +241,6 @@ void Scheduler::run_together(ServedModel::Seat& seat, const std::vector<JobPtr>&
 void Scheduler::finish(const JobPtr& job, Outcome<InferResult> outcome) {
   Statistics& counts = job->model->statistics;
   if (outcome) {
-    add(counts.succeeded);
     timespec now{};
     clock_gettime(CLOCK_REALTIME_COARSE, &now);  // milliseconds will do, and it is cheaper
     counts.last_ms.store(static_cast<uint64_t>(now.tv_sec * 1000 + now.tv_nsec / 1'000'000),
@@ -249,7 +248,7 @@ void Scheduler::finish(const JobPtr& job, Outcome<InferResult> outcome) {
     add(counts.rows, job->model->rows(job->request));
     counts.queue.record(ns_between(job->arrived, job->started));
     counts.compute.record(job->compute_ns);
-    counts.request.record(ns_between(job->arrived, Clock::now()));
+    counts.request.record(ns_between(job->arrived, job->started) + job->compute_ns);
   } else {
     const Kind kind = outcome.failure().kind;
     if (kind != Kind::overloaded)

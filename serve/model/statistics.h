@@ -49,11 +49,11 @@ class Histogram {
 };
 
 struct Statistics {
-  std::atomic<uint64_t> succeeded{0}, failed{0}, rejected{0}, cancelled{0}, expired{0};
+  std::atomic<uint64_t> failed{0}, rejected{0}, cancelled{0}, expired{0};
   std::atomic<uint64_t> rows{0};        // of all requests
   std::atomic<uint64_t> executions{0};  // runs of the engine; fewer than requests where they batch
-  Histogram request, queue, compute;
-  std::atomic<uint64_t> last_ms{0};  // since 1970, of the last request
+  Histogram request, queue, compute;    // of those that succeeded
+  std::atomic<uint64_t> last_ms{0};     // since 1970, of the last request
 };
 
 }  // namespace sardonyx::serve
