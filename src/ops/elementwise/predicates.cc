@@ -63,10 +63,15 @@ void on_encodings(const Predicate& a, Bits infinity, const Bits* x, uint8_t* y, 
     }
     for (; i < n; ++i) y[i] = test(x[i]);
   };
-  if (a.nan) return loop([&](Bits bits) { return uint8_t(Bits(bits & Bits(~kSign)) > infinity); });
+  if (a.nan) {
+    // Without the sign both are no less as signed numbers, which machines compare more readily.
+    using Signed = std::make_signed_t<Bits>;
+    const auto most = Signed(infinity);
+    return loop([most](Bits bits) { return uint8_t(Signed(bits & Bits(~kSign)) > most); });
+  }
   const Bits below = Bits(infinity | kSign);
   const uint8_t positive = a.positive, negative = a.negative;
-  loop([&](Bits bits) {
+  loop([=](Bits bits) {
     return uint8_t((uint8_t(bits == infinity) & positive) | (uint8_t(bits == below) & negative));
   });
 }

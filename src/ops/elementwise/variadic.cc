@@ -1,4 +1,8 @@
 // Max, Min, Sum and Mean of any number of broadcast inputs, taken from the first to the last.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
 #include "op/layout.h"
 #include "ops/elementwise/binary.h"
 
@@ -91,11 +95,37 @@ void take_input(bool first, const T* x, size_t step, size_t length,
   }
 }
 
+// y[i] = apply(a[i], b[i]): so many at a time, and results that cannot be an input, so that the
+// loop vectorises.
+template <class M, class T>
+void pair_range(const T* a, const T* b, T* y, size_t n) {
+  using E = Element<T>;
+  constexpr size_t kTogether = 64;
+  size_t i = 0;
+  for (; i + kTogether <= n; i += kTogether) {
+    std::array<T, kTogether> made;
+    for (size_t j = 0; j < kTogether; ++j) {
+      made[j] = E::put(M::apply(E::get(a[i + j]), E::get(b[i + j])));
+    }
+    std::memcpy(y + i, made.data(), sizeof made);
+  }
+  for (; i < n; ++i) y[i] = E::put(M::apply(E::get(a[i]), E::get(b[i])));
+}
+
+bool are_two_alike(const Args& args) {
+  return args.ins.size() == 2 && std::ranges::equal(args.in(0).dims, args.out().dims) &&
+         std::ranges::equal(args.in(1).dims, args.out().dims);
+}
+
 // acc = x0; acc = apply(acc, x1); ...; y = acc, for Mean acc / n. Narrow floats round once, at the
 // end.
 template <class M, class T>
 void range(const Args& args, size_t begin, size_t end) {
   using E = Element<T>;
+  if (!M::kMean && are_two_alike(args)) {
+    return pair_range<M, T>(args.in(0).data<T>() + begin, args.in(1).data<T>() + begin,
+                            args.out().data<T>() + begin, end - begin);
+  }
   typename E::Compute acc[kChunk];
   for (size_t i = begin; i < end; i += kChunk) {
     const size_t n = std::min(kChunk, end - i);
