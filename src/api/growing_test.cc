@@ -82,6 +82,18 @@ merged (bool[1] cached, float[1,N,4] past, float[1,1,4] x) => (float[1,T,4] pres
 }
 )";
 
+// A size goes into numbers that are read where no size changes.
+constexpr const char* kCounted = R"(
+<ir_version: 10, opset_import: ["" : 21]>
+counted (float[N,4] x, int64[2] z) => (int64[2] y, float[2] scaled) {
+  sizes = Shape (x)
+  y = Add (z, sizes)
+  counts = Cast <to = 1> (sizes)
+  given = Cast <to = 1> (z)
+  scaled = Mul (given, counts)
+}
+)";
+
 Tensor noise(const Dims& dims, uint32_t seed) {
   Tensor tensor = Tensor::make(DType::f32, dims);
   for (size_t i = 0; i < tensor.count(); ++i) {
@@ -91,10 +103,11 @@ Tensor noise(const Dims& dims, uint32_t seed) {
   return tensor;
 }
 
-Result<std::shared_ptr<const plan::Compiled>> compiled(const char* text) {
+Result<std::shared_ptr<const plan::Compiled>> compiled(const char* text, size_t most_plans = 8) {
   SDX_ASSIGN(model::Model model, model::parse_text(text));
   CompileOptions options;
   options.threads = 2;
+  options.most_plans = most_plans;
   return compile(std::make_shared<const model::Model>(std::move(model)), options);
 }
 
@@ -134,6 +147,44 @@ TEST(Growing, a_decoder_is_planned_once_for_all_lengths_of_its_past) {
     runs.push_back({noise({1, 1, 8}, 1), noise({1, 2, length, 4}, uint32_t(length))});
   }
   same_bits(kDecoder, runs, 1);
+}
+
+TEST(Growing, numbers_that_follow_from_a_size_do_so_where_no_size_changes) {
+  std::vector<std::vector<Value>> runs;
+  for (int64_t n = 1; n < 20; ++n)
+    runs.push_back({noise({n, 4}, 1), Tensor::of<int64_t>({2}, {n, 7})});
+  same_bits(kCounted, runs, 1);
+}
+
+// With room for two plans each length is written over that of the one before the last.
+TEST(Growing, a_plan_that_is_written_over_another_is_what_it_is_without) {
+  const auto over = compiled(kDecoder, 2), apart = compiled(kDecoder, 2);
+  ASSERT_TRUE(over && apart);
+  std::vector<std::shared_ptr<const plan::Plan>> held;
+  for (const int64_t length : {3, 4, 5, 6, 3, 7, 60, 61, 5, 62, 3, 0, 1, 2, 63, 200, 3}) {
+    const std::vector<Value> inputs{noise({1, 1, 8}, 1), noise({1, 2, length, 4}, 2)};
+    const auto found = (*over)->plan_for(inputs), expected = (*apart)->plan_for(inputs);
+    ASSERT_TRUE(found && expected);
+    held.push_back(*expected);
+    EXPECT_EQ(plan::to_text(**found), plan::to_text(**expected)) << length;
+  }
+  EXPECT_EQ((*over)->plans(), 2U);
+}
+
+TEST(Growing, a_plan_that_a_session_runs_is_not_written_over) {
+  const auto shared = compiled(kDecoder, 1);
+  ASSERT_TRUE(shared);
+  run::Session still(*shared), grows(*shared);
+  const std::vector<Value> inputs{noise({1, 1, 8}, 1), noise({1, 2, 9, 4}, 2)};
+  const auto first = still.run(inputs);
+  ASSERT_TRUE(first);
+  for (int64_t length = 1; length < 8; ++length) {
+    ASSERT_TRUE(grows.run(std::vector<Value>{noise({1, 1, 8}, 1), noise({1, 2, length, 4}, 2)}));
+    const auto again = still.run(inputs);
+    ASSERT_TRUE(again);
+    for (size_t i = 0; i < first->size(); ++i)
+      EXPECT_EQ((*first)[i].tensor(), (*again)[i].tensor()) << length;
+  }
 }
 
 TEST(Growing, shape_arithmetic_views_and_joins_follow_the_sizes) {

@@ -1,6 +1,7 @@
 #include "plan/compiled.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "base/stack.h"
@@ -68,26 +69,6 @@ Result<typed::Graph> specialized(const rewrite::Rewritten& rewritten, const Bind
     const typed::FoldingAccount account(rewritten.graph());
     return specialize(rewritten, bindings, trace, lasting);
   });
-}
-
-// Asked before anything is packed: kernels make tables as large as what they write.
-Status wires_fit(const typed::Graph& graph, size_t most) {
-  size_t limit = std::min(most, kFewBytes);
-  bool counted = false;  // what the model warrants, which few models need
-  for (const typed::Node& node : graph.nodes()) {
-    if (node.kind != typed::Node::Kind::op) continue;
-    for (const Fact& fact : node.outputs) {
-      if (!fact.present() || !fact.is_concrete() || fact.type == DType::undefined) continue;
-      const auto count = element_count(fact.dims());
-      if (count && bytes_for(fact.type, *count) <= limit) continue;
-      if (!std::exchange(counted, true)) limit = memory_limit(graph, most);
-      if (count && bytes_for(fact.type, *count) <= limit) continue;
-      return explained(fail("SDX-R0020", "{} gives {}, more than the limit of {} bytes",
-                            typed::shown(node), fact.text(), limit),
-                       most);
-    }
-  }
-  return ok();
 }
 
 // Whether a plan whose wires fit keeps to the limit.
@@ -215,7 +196,7 @@ Result<std::shared_ptr<const Planned>> Compiled::planned_under(const Bindings& b
   for (auto at = plans_.begin(); at != plans_.end(); ++at) {
     if (at->first == bindings) {
       plans_.splice(plans_.begin(), plans_, at);
-      return plans_.front().second;
+      return std::shared_ptr<const Planned>(plans_.front().second);
     }
   }
   if (base_) {
@@ -224,11 +205,8 @@ Result<std::shared_ptr<const Planned>> Compiled::planned_under(const Bindings& b
     for (size_t i = 0; i < graph.inputs().size(); ++i)
       inputs.push_back(bound_input(graph.fact(graph.inputs()[i]), i, bindings));
     SDX_ASSIGN(std::optional<Plan> plan,
-               grown(*base_, inputs, bindings, *pool_, settings_.most_arena_bytes));
-    if (plan) {
-      SDX_TRY(wires_fit(plan->graph, settings_.most_arena_bytes));
-      return keep(bindings, *std::move(plan));
-    }
+               grown(*base_, inputs, bindings, *pool_, settings_.most_arena_bytes, spare_plan()));
+    if (plan) return keep(bindings, *std::move(plan));
   }
   SDX_ASSIGN(Plan made, plan_anew(bindings));
   return keep(bindings, std::move(made));
@@ -241,17 +219,31 @@ Result<Plan> Compiled::plan_anew(const Bindings& bindings) const {
   SDX_TRY(wires_fit(graph, settings_.most_arena_bytes));
   SDX_ASSIGN(Plan made, choose_steps(std::move(graph), settings_.plan, *pool_, packs_.get()));
   Layout layout = lay_out(made);
-  if (trace.whole) base_ = std::make_unique<Base>(std::move(trace), made, layout);
+  if (trace.whole) {
+    base_ = std::make_unique<Base>(std::move(trace), made, layout, settings_.most_arena_bytes);
+    made.layout = base_->layout;
+  }
   place_wires(made, layout);
   forget_packed(made);
   return made;
 }
 
+// The plan that has to go now, if nobody runs it and it was made from the base.
+std::optional<Plan> Compiled::spare_plan() const {
+  if (plans_.empty() || plans_.size() < settings_.most_plans) return std::nullopt;
+  const std::shared_ptr<Planned> last = plans_.back().second;
+  constexpr long kHere = 2;  // it and the list
+  if (last.use_count() != kHere || last->plan.layout != base_->layout) return std::nullopt;
+  std::atomic_thread_fence(std::memory_order_acquire);  // behind whoever let go of it before
+  plans_.pop_back();
+  return std::move(last->plan);
+}
+
 Result<std::shared_ptr<const Planned>> Compiled::keep(const Bindings& bindings, Plan made) const {
   SDX_TRY(fits_memory(made, settings_.most_arena_bytes));
   ++plans_made_;
-  plans_.emplace_front(bindings, std::make_shared<const Planned>(std::move(made)));
-  const auto newest = plans_.front().second;
+  plans_.emplace_front(bindings, std::make_shared<Planned>(std::move(made)));
+  std::shared_ptr<const Planned> newest = plans_.front().second;
   if (plans_.size() > settings_.most_plans) {
     while (plans_.size() > settings_.most_plans) plans_.pop_back();
     if (packs_) packs_->drop_unused();

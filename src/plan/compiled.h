@@ -35,7 +35,7 @@ class BodyPlans {
   mutable std::map<const Body*, std::shared_ptr<const Compiled>> compiled_;
 };
 
-// A plan with its subgraphs. Never changes.
+// A plan with its subgraphs. Does not change while anybody holds it.
 struct Planned {
   explicit Planned(Plan made) : plan(std::move(made)) {}
   Plan plan;
@@ -84,6 +84,7 @@ class Compiled {
   Status prepare();
   // Plans the rewritten graph under the bindings, as the base of others if there will be some.
   Result<Plan> plan_anew(const Bindings& bindings) const;
+  std::optional<Plan> spare_plan() const;
   Result<std::shared_ptr<const Planned>> keep(const Bindings& bindings, Plan made) const;
 
   rewrite::Rewritten rewritten_;  // without its graph if there is but one plan
@@ -95,7 +96,7 @@ class Compiled {
   mutable std::mutex mutex_;
   std::unique_ptr<Lasting> lasting_;
   mutable std::unique_ptr<Base> base_;  // what other plans are made from
-  mutable std::list<std::pair<Bindings, std::shared_ptr<const Planned>>> plans_;  // newest first
+  mutable std::list<std::pair<Bindings, std::shared_ptr<Planned>>> plans_;  // newest first
   mutable size_t plans_made_ = 0, made_anew_ = 0;
 };
 

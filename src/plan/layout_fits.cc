@@ -11,14 +11,14 @@ namespace {
 // What the layout took for granted of one step, asked again at other sizes.
 class Fitting {
  public:
-  Fitting(const Layout& layout, const Plan& plan) : layout_(layout), plan_(plan) {}
+  Fitting(const Layout& layout, const typed::Graph& graph, const Options& options)
+      : layout_(layout), graph_(graph), options_(options) {}
 
-  bool step(size_t s) const {
-    const Step& step = plan_.steps[s];
-    if (layout_.views[s]) return view(step);
+  bool step(size_t s, const Step& step, const Step* like) const {
+    if (layout_.views[s]) return like != nullptr ? view_like(step, *like) : view(step);
     if (step.scratch_bytes > layout_.scratch[s].capacity) return false;
-    const uint32_t result = plan_.result_of(step);
-    const typed::Node& node = plan_.graph.node(result);
+    const uint32_t result = result_of(step);
+    const typed::Node& node = graph_.node(result);
     for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) {
       if (node.outputs[slot].present() && !holds({result, slot})) return false;
     }
@@ -31,16 +31,16 @@ class Fitting {
   bool holds(Outlet outlet) const {
     const Layout::Wire& at = wire(outlet);
     const Layout::Root& root = layout_.roots[at.root];
-    const size_t end = at.offset + bytes_of(plan_.graph.fact(outlet));
+    const size_t end = at.offset + bytes_of(graph_.fact(outlet));
     if (root.kind == Place::Kind::arena) return end <= root.capacity;
     if (root.kind != Place::Kind::output) return true;
-    return end <= bytes_of(plan_.graph.fact(plan_.graph.outputs()[root.index].outlet));
+    return end <= bytes_of(graph_.fact(graph_.outputs()[root.index].outlet));
   }
 
   bool view(const Step& step) const {
-    const typed::Node& node = plan_.graph.node(step.node);
-    const Facts in = plan_.graph.facts(node.inputs);
-    const Call call{in, node.outputs, plan_.options.isa, plan_.options.threads};
+    const typed::Node& node = graph_.node(step.node);
+    const Facts in = graph_.facts(node.inputs);
+    const Call call{in, node.outputs, options_.isa, options_.threads};
     for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) {
       if (!node.outputs[slot].present()) continue;
       const auto offset = node.op().alias(node.resolved.get(), call, slot);
@@ -52,26 +52,38 @@ class Fitting {
     return true;
   }
 
+  // What begins where in a node that does the same begins there in this one.
+  bool view_like(const Step& step, const Step& like) const {
+    const typed::Node &node = graph_.node(step.node), &other = graph_.node(like.node);
+    const size_t here = wire(node.inputs[0]).offset, there = wire(other.inputs[0]).offset;
+    for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) {
+      if (!node.outputs[slot].present()) continue;
+      const Outlet mine{step.node, slot}, its{like.node, slot};
+      if (wire(mine).offset - here != wire(its).offset - there || !holds(mine)) return false;
+    }
+    return true;
+  }
+
   // Output 0 in the memory of an input: element by element.
   bool in_place(const Step& step) const {
-    const typed::Node& node = plan_.graph.node(step.node);
+    const typed::Node& node = graph_.node(step.node);
     if (!node.op().inplace) return true;
     const Outlet out{step.node, 0};
     for (const Outlet input : node.inputs) {
       if (!input.present() || wire(input).root != wire(out).root) continue;
-      const Fact &from = plan_.graph.fact(input), &to = plan_.graph.fact(out);
-      if (from.type != to.type || from.dims() != to.dims()) return false;
+      const Fact &from = graph_.fact(input), &to = graph_.fact(out);
+      if (from.type != to.type || *from.shape != *to.shape) return false;
     }
     return true;
   }
 
   // Inputs that were computed inside of the result.
   bool joined(const Step& step) const {
-    const typed::Node& node = plan_.graph.node(step.node);
+    const typed::Node& node = graph_.node(step.node);
     if (node.op().joins == nullptr) return true;
     const Layout::Wire& into = wire({step.node, 0});
-    const Facts in = plan_.graph.facts(node.inputs);
-    const Call call{in, node.outputs, plan_.options.isa, plan_.options.threads};
+    const Facts in = graph_.facts(node.inputs);
+    const Call call{in, node.outputs, options_.isa, options_.threads};
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].present() || wire(node.inputs[i]).root != into.root) continue;
       const auto at = node.op().joins(node.resolved.get(), call, i);
@@ -81,19 +93,15 @@ class Fitting {
   }
 
   const Layout& layout_;
-  const Plan& plan_;
+  const typed::Graph& graph_;
+  const Options& options_;
 };
 
 }  // namespace
 
-bool fits(const Layout& layout, const Plan& plan, const std::vector<bool>& changed) {
-  const Fitting fitting(layout, plan);
-  for (size_t s = 0; s < plan.steps.size(); ++s) {
-    const Step& step = plan.steps[s];
-    const bool asked = changed[step.node] || (step.epilogue && changed[step.epilogue->node]);
-    if (asked && !fitting.step(s)) return false;
-  }
-  return true;
+bool fits(const Layout& layout, size_t s, const Step& step, const typed::Graph& graph,
+          const Options& options, const Step* like) {
+  return Fitting(layout, graph, options).step(s, step, like);
 }
 
 }  // namespace sdx::plan

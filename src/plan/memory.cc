@@ -1,6 +1,7 @@
 #include "plan/memory.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "base/aligned.h"
@@ -13,8 +14,15 @@ using typed::Outlet;
 
 size_t bytes_of(const Fact& fact) {
   if (!fact.is_concrete()) return 0;
+  constexpr size_t kUsual = 8;  // axes, for which no memory is asked
+  std::array<int64_t, kUsual> sizes;
+  const auto count_of = [&]() -> Result<size_t> {
+    if (fact.rank() > kUsual) return element_count(fact.dims());
+    for (size_t axis = 0; axis < fact.rank(); ++axis) sizes[axis] = fact.dim(axis).value();
+    return element_count({sizes.data(), fact.rank()});
+  };
   // Only an input may be declared larger than a tensor can be; nobody will be able to give it.
-  const auto count = element_count(fact.dims());
+  const auto count = count_of();
   return count ? bytes_for(fact.type, *count) : 0;
 }
 

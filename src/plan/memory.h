@@ -33,8 +33,10 @@ struct Layout {
 // A layout for a plan whose steps are chosen. Wires of `growing` nodes get more room than they
 // need.
 Layout lay_out(const Plan& plan, const std::vector<bool>& growing = {});
-// Whether a plan of the same steps, in which only the `changed` nodes have other sizes, can use it.
-bool fits(const Layout& layout, const Plan& plan, const std::vector<bool>& changed);
+// Whether step `s` of a plan of the same steps can use it, for the sizes that its nodes have in
+// `graph`. `like`: a step that does the same, and fits as a view.
+bool fits(const Layout& layout, size_t s, const Step& step, const typed::Graph& graph,
+          const Options& options, const Step* like = nullptr);
 // Fills places, scratch offsets, arena_bytes, live_bytes and copied_outputs of the plan, and
 // removes the steps that views make needless.
 void place_wires(Plan& plan, const Layout& layout);

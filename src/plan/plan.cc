@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/pages.h"
 #include "base/slab.h"
@@ -149,13 +150,12 @@ std::vector<uint32_t> random_order(const typed::Graph& graph, uint64_t seed) {
 }
 
 // The program of node `reader` as the product of the step runs it; none if its kernel cannot.
-std::shared_ptr<const StepEpilogue> epilogue_of(const Plan& plan, const Step& step,
-                                                uint32_t reader) {
-  const typed::Graph& graph = plan.graph;
+std::shared_ptr<const StepEpilogue> epilogue_of(const typed::Graph& graph, const Options& options,
+                                                const Step& step, uint32_t reader) {
   const typed::Node &node = graph.node(reader), &producer = graph.node(step.node);
   const Facts product_in = graph.facts(producer.inputs);
   const Facts& out = producer.outputs;
-  const Call call{product_in, out, plan.options.isa, plan.options.threads};
+  const Call call{product_in, out, options.isa, options.threads};
   const size_t rows = step.kernel->epilogue(producer.resolved.get(), call);
   if (rows == 0 || out[0].dims() != node.outputs[0].dims()) return nullptr;
   size_t product = 0;
@@ -194,7 +194,7 @@ void fuse_programs(Plan& plan) {
                  step_of[input.node] < s;
         });
     if (!ready) continue;
-    step.epilogue = epilogue_of(plan, step, reader);
+    step.epilogue = epilogue_of(graph, plan.options, step, reader);
     if (!step.epilogue) continue;
     gone[step_of[reader]] = true;
     step_of[reader] = s;  // its readers now wait for this step
@@ -253,29 +253,28 @@ Result<Plan> choose_steps(typed::Graph graph, const Options& options, Pool& pool
   return plan;
 }
 
-bool choose_again(Plan& plan, const std::vector<bool>& changed, Pool& pool) {
-  for (Step& step : plan.steps) {
-    if (!changed[step.node] && !(step.epilogue && changed[step.epilogue->node])) continue;
-    Step now;
-    now.node = step.node;
-    choose_kernel(now, plan.graph, plan.options);
-    if (now.late != step.late) return false;
-    if (now.kernel != step.kernel) {
-      const auto packs = [](const Step& one) { return one.kernel && one.kernel->pack != nullptr; };
-      if (packs(now) || packs(step) || step.epilogue) return false;
-    } else if (now.kernel != nullptr && now.kernel->pack != nullptr && now.kernel->packs == 0) {
-      const typed::Node& node = plan.graph.node(step.node);
-      const Facts in = plan.graph.facts(node.inputs);
-      const Call call{in, node.outputs, plan.options.isa, plan.options.threads};
-      step.packed = now.kernel->pack(node.resolved.get(), call, pool);  // tables for these sizes
-    }
-    step.kernel = now.kernel;
-    step.scratch_bytes = now.scratch_bytes;
-    if (!step.epilogue) continue;
-    step.epilogue = epilogue_of(plan, step, step.epilogue->node);
-    if (!step.epilogue) return false;
+std::optional<Step> chosen_again(const Step& step, const typed::Graph& graph,
+                                 const Options& options, Pool& pool, const Step* like) {
+  Step now;
+  if (like != nullptr) now = *like;
+  now.node = step.node;
+  if (like == nullptr) choose_kernel(now, graph, options);
+  if (now.late != step.late) return std::nullopt;
+  const std::shared_ptr<const void> tables = std::exchange(now.packed, step.packed);
+  if (now.kernel != step.kernel) {
+    const auto packs = [](const Step& one) { return one.kernel && one.kernel->pack != nullptr; };
+    if (packs(now) || packs(step) || step.epilogue) return std::nullopt;
+  } else if (now.kernel != nullptr && now.kernel->pack != nullptr && now.kernel->packs == 0) {
+    // Tables for these sizes.
+    const typed::Node& node = graph.node(step.node);
+    const Facts in = graph.facts(node.inputs);
+    const Call call{in, node.outputs, options.isa, options.threads};
+    now.packed = like != nullptr ? tables : now.kernel->pack(node.resolved.get(), call, pool);
   }
-  return true;
+  if (!step.epilogue) return now;
+  now.epilogue = epilogue_of(graph, options, now, step.epilogue->node);
+  if (!now.epilogue) return std::nullopt;
+  return now;
 }
 
 static std::string text(const Place& place) {

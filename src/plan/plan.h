@@ -59,11 +59,15 @@ struct Step {
   bool has_bodies = false;  // holds subgraphs, which stay as the plan typed them
 };
 
+// The node whose outputs the step writes.
+inline uint32_t result_of(const Step& step) {
+  return step.epilogue ? step.epilogue->node : step.node;
+}
+
+struct Layout;  // plan/memory.h
+
 struct Plan {
-  // The node whose outputs the step writes.
-  uint32_t result_of(const Step& step) const {
-    return step.epilogue ? step.epilogue->node : step.node;
-  }
+  uint32_t result_of(const Step& step) const { return plan::result_of(step); }
 
   typed::Graph graph;
   std::vector<Step> steps;                 // in order; views cost no step
@@ -73,6 +77,8 @@ struct Plan {
   std::vector<Place>
       copied_outputs;  // by output: where to copy it from; none if it is written in place
   Options options;
+  // Plans that share it differ in sizes alone: they have the same steps and places.
+  std::shared_ptr<const Layout> layout = {};
 };
 
 // A plan without places: steps with their kernels and packed weights, views among them. `graph`
@@ -81,9 +87,10 @@ struct Plan {
 Result<Plan> choose_steps(typed::Graph graph, const Options& options, Pool& pool, Packs* packs);
 // Constants that every reader has packed are not kept a second time.
 void forget_packed(Plan& plan);
-// The steps of the changed nodes chosen again, for their new sizes. False: more would have to
-// change than kernels of the same weights.
-bool choose_again(Plan& plan, const std::vector<bool>& changed, Pool& pool);
+// The step chosen again, for the sizes that its nodes have in `graph`. None: more would have to
+// change than kernels of the same weights. `like`: what was chosen for a node that does the same.
+std::optional<Step> chosen_again(const Step& step, const typed::Graph& graph,
+                                 const Options& options, Pool& pool, const Step* like = nullptr);
 
 // "step 3: conv1 (Conv, kernel im2col) -> arena+4096 f32[1,64,112,112]" and so on.
 std::string to_text(const Plan& plan);

@@ -1,6 +1,7 @@
 #include "plan/warranted.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kernel/cpus.h"
 
@@ -39,6 +40,51 @@ size_t memory_limit(const typed::Graph& graph, size_t most) {
   const size_t brought = bytes_brought(graph, innermost == nullptr) + Around::brought();
   if (brought > (most - std::min(most, kFewBytes)) / kMostGrowth) return most;
   return std::min(most, kFewBytes + kMostGrowth * brought);
+}
+
+namespace {
+
+// The limit for runs of a graph: what the model warrants is counted once a wire asks for much.
+class Limit {
+ public:
+  Limit(const typed::Graph& graph, size_t most)
+      : graph_(graph), most_(most), limit_(std::min(most, kFewBytes)) {}
+
+  Status holds(const typed::Node& node) {
+    if (node.kind != typed::Node::Kind::op) return ok();
+    for (const Fact& fact : node.outputs) {
+      if (!fact.present() || !fact.is_concrete() || fact.type == DType::undefined) continue;
+      const auto count = element_count(fact.dims());
+      if (count && bytes_for(fact.type, *count) <= limit_) continue;
+      if (!std::exchange(counted_, true)) limit_ = memory_limit(graph_, most_);
+      if (count && bytes_for(fact.type, *count) <= limit_) continue;
+      return explained(fail("SDX-R0020", "{} gives {}, more than the limit of {} bytes",
+                            typed::shown(node), fact.text(), limit_),
+                       most_);
+    }
+    return ok();
+  }
+
+ private:
+  const typed::Graph& graph_;
+  const size_t most_;
+  size_t limit_;
+  bool counted_ = false;
+};
+
+}  // namespace
+
+// Asked before anything is packed: kernels make tables as large as what they write.
+Status wires_fit(const typed::Graph& graph, std::span<const uint32_t> nodes, size_t most) {
+  Limit limit(graph, most);
+  for (const uint32_t id : nodes) SDX_TRY(limit.holds(graph.node(id)));
+  return ok();
+}
+
+Status wires_fit(const typed::Graph& graph, size_t most) {
+  Limit limit(graph, most);
+  for (const typed::Node& node : graph.nodes()) SDX_TRY(limit.holds(node));
+  return ok();
 }
 
 Error explained(Error error, size_t most) {

@@ -1,6 +1,8 @@
 // How much memory a run may take where nobody said how much: what the model and its inputs warrant.
 #pragma once
 
+#include <span>
+
 #include "typed/graph.h"
 
 namespace sdx::plan {
@@ -13,6 +15,10 @@ inline constexpr size_t kFewBytes = size_t{256} << 20;
 size_t memory_limit(const typed::Graph& graph, size_t most);
 // Whether that is a limit that nobody gave.
 bool is_by_default(size_t most);
+
+// Whether each wire of the nodes, or of all, is within the limit for runs of the graph.
+Status wires_fit(const typed::Graph& graph, std::span<const uint32_t> nodes, size_t most);
+Status wires_fit(const typed::Graph& graph, size_t most);
 
 // The error of what is beyond a limit, with what to do about it where nobody gave that limit.
 Error explained(Error error, size_t most);

@@ -50,33 +50,66 @@ Status Session::prepare(std::span<const Value> inputs) {
       if (planned != nullptr) planned->reset();
     }
   } unless{&planned_};
-  planned_ = std::move(planned);
-  SDX_TRY(lay_out());
+  const auto before = std::exchange(planned_, std::move(planned));
+  if (before == nullptr || !resize(before->plan)) SDX_TRY(lay_out());
   unless.planned = nullptr;
   return ok();
 }
 
-View Session::view_at(Outlet outlet) {
+namespace {
+
+// A weight that its kernel packed has no bytes of its own any more.
+std::byte* bytes_at(const Place& constant, const typed::Graph& graph) {
+  const auto& value = graph.node(constant.index).outputs[0].value;
+  if (value == nullptr) return nullptr;
+  return const_cast<std::byte*>(static_cast<const std::byte*>(value->raw())) + constant.offset;
+}
+
+}  // namespace
+
+// visit(view, wire) for all that a step reads and writes.
+template <class Visit>
+void Session::each_wire(size_t s, Visit&& visit) {
   const plan::Plan& plan = planned_->plan;
-  View view;
-  if (!outlet.present() || !plan.graph.fact(outlet).present()) return view;
-  const Fact& fact = plan.graph.fact(outlet);
-  dims_.push_back(fact.dims());
-  view.type = fact.type;
-  view.dims = dims_.back();
-  view.count = *element_count(dims_.back());
+  const Step& step = plan.steps[s];
+  if (step.late) return;
+  size_t view = prepared_[s].first_view;
+  for (const Outlet input : plan.graph.node(step.node).inputs) visit(view++, input);
+  if (step.epilogue) {  // the product goes from one to the other without a wire
+    for (const Outlet input : plan.graph.node(step.epilogue->node).inputs)
+      visit(view++, input.node == step.node ? Outlet() : input);
+  }
+  const uint32_t result = plan.result_of(step);
+  for (uint32_t slot = 0; slot < prepared_[s].outputs; ++slot) visit(view++, {result, slot});
+}
+
+// The memory of a view, where it is the same in all runs.
+void Session::place(size_t view, Outlet outlet) {
+  const plan::Plan& plan = planned_->plan;
+  if (!outlet.present() || !plan.graph.fact(outlet).present()) return;
+  measure(view, outlet);
   const Place& place = plan.places[outlet.node][outlet.slot];
   if (place.kind == Place::Kind::arena) {
-    view.raw = static_cast<std::byte*>(arena_.get()) + place.offset;
+    views_[view].raw = static_cast<std::byte*>(arena_.get()) + place.offset;
   } else if (place.kind == Place::Kind::constant) {
-    // A weight that its kernel packed has no bytes of its own any more.
-    if (const auto& value = plan.graph.node(place.index).outputs[0].value) {
-      view.raw = const_cast<std::byte*>(static_cast<const std::byte*>(value->raw())) + place.offset;
-    }
+    views_[view].raw = bytes_at(place, plan.graph);
+    constants_.push_back({view, place, outlet});
   } else {
-    patches_.push_back({views_.size(), place, outlet});
+    patches_.push_back({view, place, outlet});
   }
-  return view;
+}
+
+// The type and size of a view.
+void Session::measure(size_t view, Outlet outlet) {
+  const plan::Plan& plan = planned_->plan;
+  if (!outlet.present() || !plan.graph.fact(outlet).present()) return;
+  const Fact& fact = plan.graph.fact(outlet);
+  Dims& dims = dims_[view];
+  dims.clear();
+  for (const Dim& dim : *fact.shape) dims.push_back(dim.value());
+  views_[view].type = fact.type;
+  views_[view].dims = dims;
+  views_[view].count = *element_count(dims);
 }
 
 Session::~Session() {
@@ -128,6 +161,7 @@ Status Session::lay_out() {
   dims_.clear();
   prepared_.clear();
   patches_.clear();
+  constants_.clear();
   selected_.clear();
   skipped_.clear();
   unused_.clear();
@@ -135,32 +169,37 @@ Status Session::lay_out() {
   late_.assign(plan.graph.size(), {});
   size_t wires = 0;
   for (const Step& step : plan.steps) {
-    wires += plan.graph.node(step.node).inputs.size();
-    wires += plan.graph.node(plan.result_of(step)).outputs.size();
-    if (step.epilogue) wires += plan.graph.node(step.epilogue->node).inputs.size();
+    const size_t outputs = plan.graph.node(plan.result_of(step)).outputs.size();
+    const size_t inputs = plan.graph.node(step.node).inputs.size();
+    const size_t more = step.epilogue ? plan.graph.node(step.epilogue->node).inputs.size() : 0;
+    prepared_.push_back({wires, inputs, step.late ? 0 : more, outputs, 0, 0});
+    if (!step.late) wires += inputs + more + outputs;
+    has_late_ |= step.late;
   }
-  dims_.reserve(wires);  // views point into it
-  for (const Step& step : plan.steps) {
-    const typed::Node& node = plan.graph.node(step.node);
-    const uint32_t result = plan.result_of(step);
-    const size_t outputs = plan.graph.node(result).outputs.size();
-    Prepared prepared{views_.size(), node.inputs.size(), 0, outputs, patches_.size(), 0};
-    if (step.late) {
-      has_late_ = true;
-    } else {
-      for (const Outlet input : node.inputs) views_.push_back(view_at(input));
-      if (step.epilogue) {
-        for (const Outlet input : plan.graph.node(step.epilogue->node).inputs) {
-          views_.push_back(input.node == step.node ? View{} : view_at(input));
-          ++prepared.epilogue_inputs;
-        }
-      }
-      for (uint32_t slot = 0; slot < outputs; ++slot) views_.push_back(view_at({result, slot}));
-    }
-    prepared.patches = patches_.size() - prepared.first_patch;
-    prepared_.push_back(prepared);
+  views_.resize(wires);
+  dims_.resize(wires);
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    prepared_[s].first_patch = patches_.size();
+    each_wire(s, [&](size_t view, Outlet outlet) { place(view, outlet); });
+    prepared_[s].patches = patches_.size() - prepared_[s].first_patch;
   }
   return ok();
+}
+
+// The same for a plan that differs from the one before in sizes alone. False: it does in more.
+bool Session::resize(const plan::Plan& before) {
+  const plan::Plan& plan = planned_->plan;
+  if (plan.layout == nullptr || plan.layout != before.layout || arena_ == nullptr) return false;
+  const auto other = [&](uint32_t id) { return &plan.graph.node(id) != &before.graph.node(id); };
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    const Step& step = plan.steps[s];
+    if (!other(step.node) && !(step.epilogue && other(step.epilogue->node))) continue;
+    each_wire(s, [&](size_t view, Outlet outlet) { measure(view, outlet); });
+  }
+  for (const Patch& patch : constants_) {
+    if (other(patch.place.index)) views_[patch.view].raw = bytes_at(patch.place, plan.graph);
+  }
+  return true;
 }
 
 // Finds the steps that the wanted outputs need, and the buffers that these steps write.

@@ -38,9 +38,13 @@ class Session final : private BodyRunner {
   Status prepare(std::span<const Value> inputs);
   bool prepared_for(std::span<const Value> inputs) const;
   Status lay_out();
+  bool resize(const plan::Plan& before);
+  template <class Visit>
+  void each_wire(size_t s, Visit&& visit);
   Status make_room(size_t bytes);
   void release_idle();
-  View view_at(typed::Outlet outlet);
+  void place(size_t view, typed::Outlet outlet);
+  void measure(size_t view, typed::Outlet outlet);
   void select(const std::vector<bool>* wanted);
   Status keep_slack();
   std::vector<Guard::Region> guarded(std::span<const Value> inputs, std::span<Tensor> outputs);
@@ -81,9 +85,10 @@ class Session final : private BodyRunner {
   size_t slack_ = 0;  // behind the arena, while runs are guarded
   OutputMemory output_memory_;
   std::vector<View> views_;  // of all steps, inputs then outputs
-  std::vector<Dims> dims_;   // that the views point to
+  std::vector<Dims> dims_;   // that the views point to, one for each
   std::vector<Prepared> prepared_;
   std::vector<Patch> patches_;
+  std::vector<Patch> constants_;          // views of constants
   std::vector<std::vector<Value>> late_;  // by node, of late steps
   bool has_late_ = false;
   std::vector<bool> selected_;          // the outputs that `skipped_` is for; empty: all

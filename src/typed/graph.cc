@@ -114,7 +114,7 @@ Facts Graph::facts(const std::vector<Outlet>& outlets) const {
 }
 
 uint32_t Graph::push(Node node) {
-  nodes_.push_back(std::make_shared<const Node>(std::move(node)));
+  nodes_.push_back(std::make_shared<Node>(std::move(node)));
   return uint32_t(nodes_.size() - 1);
 }
 
@@ -244,10 +244,11 @@ std::vector<Outlet> put(Made made, const Push& push) {
 }
 
 // Inputs of the same types, of which only sizes and values may differ.
+bool same_type(const Fact& a, const Fact& b) {
+  return a.is_tensor() && b.is_tensor() && a.type == b.type;
+}
 bool same_types(const Facts& a, const Facts& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Fact& x, const Fact& y) {
-    return x.is_tensor() && y.is_tensor() && x.type == y.type && x.present() == y.present();
-  });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_type);
 }
 
 }  // namespace
@@ -273,7 +274,7 @@ Result<std::vector<Outlet>> Graph::take(const Graph& from, uint32_t id,
     if (!node.folded_from.empty()) {  // from nodes of the other graph
       Node value = node;
       value.folded_from.clear();
-      nodes_.back() = std::make_shared<const Node>(std::move(value));
+      nodes_.back() = std::make_shared<Node>(std::move(value));
     }
     return std::vector<Outlet>{{here, 0}};
   }
@@ -299,6 +300,54 @@ Result<std::vector<Outlet>> Graph::take(const Graph& from, uint32_t id,
   return outlets_of(here, node.outputs.size());
 }
 
+// The node, if this graph alone has it: such a node may be written over.
+Node* Graph::own(uint32_t id, const Graph& from) {
+  const std::shared_ptr<const Node>& node = nodes_[id];
+  if (node == from.nodes_[id] || node.use_count() != 1) return nullptr;
+  return const_cast<Node*>(node.get());
+}
+
+void Graph::renew(uint32_t id, Fact fact) {
+  Node node;
+  node.kind = nodes_[id]->kind;
+  node.use.name = nodes_[id]->use.name;
+  node.outputs.push_back(std::move(fact));
+  nodes_[id] = std::make_shared<Node>(std::move(node));
+}
+
+Result<bool> Graph::renew(uint32_t id, sdx::Node use, const Graph& from) {
+  const Node& node = from.node(id);
+  const bool known = std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Outlet input) {
+    return same_type(fact(input), from.fact(input));
+  });
+  SDX_ASSIGN(Made made, make(*this, id, std::move(use), node.inputs, node.origin, known));
+  if (made.folded) return false;
+  nodes_[id] = std::make_shared<Node>(std::move(made.node));
+  return true;
+}
+
+Result<bool> Graph::renew(uint32_t id, const Graph& from) {
+  const Node& node = from.node(id);
+  const bool as_there =
+      std::all_of(node.inputs.begin(), node.inputs.end(),
+                  [&](const Outlet input) { return same(fact(input), from.fact(input)); }) &&
+      std::all_of(node.outputs.begin(), node.outputs.end(), is_settled);
+  if (!as_there) return renew(id, node.use, from);
+  share(id, from);
+  return true;
+}
+
+void Graph::renew_like(uint32_t id, uint32_t like, const Graph& from) {
+  Node* node = own(id, from);
+  if (node == nullptr) {
+    auto copy = std::make_shared<Node>(from.node(id));
+    node = copy.get();
+    nodes_[id] = std::move(copy);
+  }
+  node->resolved = nodes_[like]->resolved;
+  node->outputs = nodes_[like]->outputs;
+}
+
 void Graph::learn(Outlet outlet, const Fact& learnt) {
   const Fact& known = nodes_[outlet.node]->outputs[outlet.slot];
   if (!known.is_tensor() || (known.type != DType::undefined && (known.shape || !learnt.shape)))
@@ -313,13 +362,13 @@ void Graph::learn(Outlet outlet, const Fact& learnt) {
           Dim::symbol(fmt::format("?{}{}.{}.{}", place_in(name), outlet.node, outlet.slot, axis)));
     }
   }
-  nodes_[outlet.node] = std::make_shared<const Node>(std::move(node));
+  nodes_[outlet.node] = std::make_shared<Node>(std::move(node));
 }
 
 void Graph::forget_value(uint32_t id) {
   Node node = *nodes_[id];
   node.outputs[0].value.reset();
-  nodes_[id] = std::make_shared<const Node>(std::move(node));
+  nodes_[id] = std::make_shared<Node>(std::move(node));
 }
 
 std::vector<std::vector<std::vector<uint32_t>>> Graph::successors() const {

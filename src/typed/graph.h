@@ -116,6 +116,18 @@ class Graph {
   // Node `id` of another graph, with its inputs at `inputs` here. It is shared or copied if its
   // inputs' facts are what they were there, and added anew if not.
   Result<std::vector<Outlet>> take(const Graph& from, uint32_t id, std::vector<Outlet> inputs);
+  // For a copy of `from` whose sizes change, every node at its number. A source or constant becomes
+  // another of its kind.
+  void renew(uint32_t id, Fact fact);
+  void share(uint32_t id, const Graph& from) { nodes_[id] = from.nodes_[id]; }
+  // An operator's node: as it is in `from`, or made again where its inputs are others than there.
+  // False, and nothing is done: it would be another kind of node, for it folds.
+  Result<bool> renew(uint32_t id, const Graph& from);
+  // The same with another use of its operator.
+  Result<bool> renew(uint32_t id, sdx::Node use, const Graph& from);
+  // The same where node `like`, which was made again, differs from it in nothing but its name and
+  // where its inputs come from.
+  void renew_like(uint32_t id, uint32_t like, const Graph& from);
   // Gives an open fact the element type and rank that were learnt elsewhere. Sizes stay symbols,
   // bound when they are known: memory is never planned on a claim.
   void learn(Outlet outlet, const Fact& learnt);
@@ -135,6 +147,7 @@ class Graph {
 
  private:
   uint32_t push(Node node);
+  Node* own(uint32_t id, const Graph& from);
 
   std::vector<std::shared_ptr<const Node>> nodes_;
   std::vector<Outlet> inputs_;

@@ -46,6 +46,42 @@ TEST(Graph, successors_list_each_reading_input_once) {
   EXPECT_TRUE(users[b.node][0].empty());
 }
 
+TEST(Graph, a_copy_with_other_sizes_has_every_node_at_its_number) {
+  Graph graph;
+  const Outlet x = graph.source("x", Fact::tensor(DType::f32, {2, 3}));
+  const Outlet z = graph.source("z", Fact::tensor(DType::f32, {4}));
+  const Outlet a = add(graph, "Relu", {x}), b = add(graph, "Relu", {x}), c = add(graph, "Neg", {z});
+  graph.output("a", a);
+  graph.output("b", b);
+  graph.output("c", c);
+  Graph other = graph;
+  for (const int64_t rows : {7, 9}) {
+    other.renew(x.node, Fact::tensor(DType::f32, {rows, 3}));
+    const auto renewed = other.renew(a.node, graph), shared = other.renew(c.node, graph);
+    ASSERT_TRUE(renewed && *renewed && shared && *shared);
+    other.renew_like(b.node, a.node, graph);
+    const std::string shape = fmt::format("f32[{},3]", rows);
+    EXPECT_EQ(other.fact(a).text(), shape);
+    EXPECT_EQ(other.fact(b).text(), shape);
+    EXPECT_EQ(&other.node(c.node), &graph.node(c.node));
+    EXPECT_TRUE(other.verify());
+  }
+  EXPECT_EQ(graph.fact(b).text(), "f32[2,3]") << "the graph that was copied is what it was";
+}
+
+TEST(Graph, a_node_that_would_fold_is_not_made_again) {
+  Graph graph;
+  const Outlet x = graph.source("x", Fact::tensor(DType::f32, {2}));
+  const Outlet y = add(graph, "Relu", {x});
+  graph.output("y", y);
+  Graph other = graph;
+  other.renew(x.node, Fact::constant(Tensor::of<float>({2}, {1, 2})));
+  const auto renewed = other.renew(y.node, graph);
+  ASSERT_TRUE(renewed);
+  EXPECT_FALSE(*renewed);
+  EXPECT_EQ(&other.node(y.node), &graph.node(y.node));
+}
+
 TEST(Graph, without_dead_keeps_sources_and_renumbers_consistently) {
   Graph graph;
   const Outlet x = graph.source("x", Fact::tensor(DType::f32, {2}));

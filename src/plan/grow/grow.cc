@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plan/grow/resizing.h"
 #include "plan/warranted.h"
 
 namespace sdx::plan {
@@ -10,231 +11,195 @@ namespace {
 using typed::Graph;
 using typed::Outlet;
 
-bool same(const Fact& a, const Fact& b) {
-  return &a == &b || (a.kind == b.kind && a.type == b.type && a.value == b.value &&
-                      a.shape == b.shape && a.symbolic == b.symbolic);
-}
-
-// Entries that a constant of the plan, or the choice of a branch, depends on.
-std::vector<bool> needed_entries(const Trace& trace) {
-  std::vector<bool> needed(trace.entries.size(), false), wire(trace.made.size(), false);
-  for (size_t e = trace.entries.size(); e-- > 0;) {
-    const Trace::Entry& entry = trace.entries[e];
-    size_t read = entry.inputs.size();
-    if (entry.outputs.empty()) {
-      needed[e] = true;
-      read = std::min(read, entry.from->use.formal_inputs);
-    }
-    for (const Outlet output : entry.outputs) {
-      if (!output.present()) continue;
-      const bool lives = entry.folded && trace.moved[output.node] != UINT32_MAX;
-      needed[e] = needed[e] || lives || wire[output.node];
-    }
-    for (size_t i = 0; needed[e] && i < read; ++i) {
-      if (entry.inputs[i].present()) wire[entry.inputs[i].node] = true;
-    }
-  }
-  return needed;
-}
-
-// What follows from other sizes before the plan's graph is made: constants, and which branch runs.
-class Folded {
- public:
-  explicit Folded(const Base& base) : base_(base), now_(base.trace.made.size()) {}
-
-  void input(Outlet source, const Fact& fact) {
-    if (same(fact, made().fact(source))) return;
-    now_[source.node] = {fresh_.source(made().node(source.node).use.name, fact)};
-  }
-
-  // False: more than sizes changes.
-  Result<bool> walk() {
-    for (size_t e = 0; e < base_.trace.entries.size(); ++e) {
-      const Trace::Entry& entry = base_.trace.entries[e];
-      if (!base_.needed[e] || !touched(entry)) continue;
-      if (entry.outputs.empty()) {
-        if (other_condition(entry)) return false;
-        continue;
-      }
-      SDX_ASSIGN(const std::vector<Outlet> outlets,
-                 fresh_.add(entry.from->use, inputs(entry), entry.from->origin));
-      if (!note(entry, outlets)) return false;
-    }
-    return true;
-  }
-
-  // The constant in the place of the trace's; null if it is what it was.
-  const Fact* constant(uint32_t node) const {
-    return now_[node].empty() ? nullptr : &fresh_.fact(now_[node][0]);
-  }
-
- private:
-  const Graph& made() const { return base_.trace.made; }
-
-  bool touched(const Trace::Entry& entry) const {
-    return std::any_of(entry.inputs.begin(), entry.inputs.end(), [&](const Outlet input) {
-      return input.present() && !now_[input.node].empty();
-    });
-  }
-
-  bool other_condition(const Trace::Entry& entry) const {
-    const size_t formal = std::min(entry.from->use.formal_inputs, entry.inputs.size());
-    for (size_t i = 0; i < formal; ++i) {
-      const Outlet input = entry.inputs[i];
-      if (!input.present() || now_[input.node].empty()) continue;
-      const Fact& fact = fresh_.fact(now_[input.node][input.slot]);
-      if (fact.constant_integers() != made().fact(input).constant_integers()) return true;
-    }
-    return false;
-  }
-
-  std::vector<Outlet> inputs(const Trace::Entry& entry) {
-    std::vector<Outlet> outlets;
-    for (const Outlet input : entry.inputs) {
-      if (!input.present()) {
-        outlets.push_back(input);
-      } else if (!now_[input.node].empty()) {
-        outlets.push_back(now_[input.node][input.slot]);
-      } else {
-        outlets.push_back(fresh_.source({}, made().fact(input)));
-      }
-    }
-    return outlets;
-  }
-
-  bool note(const Trace::Entry& entry, const std::vector<Outlet>& outlets) {
-    if (outlets.size() != entry.outputs.size()) return false;
-    for (size_t slot = 0; slot < outlets.size(); ++slot) {
-      const Outlet old = entry.outputs[slot];
-      if (old.present() != outlets[slot].present()) return false;
-      if (!old.present()) continue;
-      const typed::Node& before = made().node(old.node);
-      if (before.kind != fresh_.node(outlets[slot].node).kind) return false;
-      // A size that only running tells has a name that would mean another one here.
-      if (!is_settled(fresh_.fact(outlets[slot]))) return false;
-      auto& now = now_[old.node];
-      now.resize(before.outputs.size());
-      now[old.slot] = outlets[slot];
-    }
-    return true;
-  }
-
-  const Base& base_;
-  Graph fresh_;                           // what was typed again
-  std::vector<std::vector<Outlet>> now_;  // by node of the trace and slot; empty: as it was
-};
-
-// The plan's graph with other sizes, every node at its old number; none if a node is no longer
-// there, or is there for the first time.
-Result<std::optional<Graph>> resized(const Base& base, const std::vector<Fact>& inputs,
-                                     const Bindings& bindings, const Folded& folded) {
-  const Graph& old = base.unplaced.graph;
-  Graph made;
-  made.name = old.name;
-  size_t source = 0;
-  for (uint32_t id = 0; id < old.size(); ++id) {
-    const typed::Node& node = old.node(id);
-    if (node.kind == typed::Node::Kind::source) {
-      const Fact& fact = inputs[source++];
-      if (same(fact, old.fact({id, 0}))) {
-        SDX_TRY(made.take(old, id, {}));
-      } else {
-        made.source(node.use.name, fact);
-      }
-      continue;
-    }
-    if (node.kind == typed::Node::Kind::constant) {
-      const Fact* fact = folded.constant(base.made_by[id]);
-      if (fact == nullptr) {
-        SDX_TRY(made.take(old, id, {}));
-      } else {
-        made.constant(*fact->value, node.use.name);
-      }
-      continue;
-    }
-    const bool bodies = node.op().taken != nullptr && has_lasting_bodies(node.use);
-    const auto touched = [&](const Outlet input) {
-      return input.present() && &made.node(input.node) != &old.node(input.node);
-    };
-    const bool again = bodies && std::any_of(node.inputs.begin(), node.inputs.end(), touched);
-    Result<std::vector<Outlet>> outlets =
-        again ? made.add(with_sizes(node.use, bindings), node.inputs, node.origin)
-              : made.take(old, id, node.inputs);
-    if (!outlets) return std::move(outlets).error();
-    if (made.size() != id + 1 || made.node(id).kind != node.kind) return std::optional<Graph>();
-  }
-  for (const typed::Output& output : old.outputs()) made.output(output.name, output.outlet);
-  return std::optional<Graph>(std::move(made));
-}
-
-}  // namespace
-
-Base::Base(Trace made, Plan plan, Layout laid_out)
-    : trace(std::move(made)),
-      unplaced(std::move(plan)),
-      layout(std::move(laid_out)),
-      needed(needed_entries(trace)),
-      made_by(unplaced.graph.size(), 0) {
-  for (uint32_t id = 0; id < trace.moved.size(); ++id) {
-    if (trace.moved[id] != UINT32_MAX) made_by[trace.moved[id]] = id;
-  }
-}
-
-namespace {
-
 // They have memory of their own beside the arena.
 size_t bytes_of_outputs(const Graph& graph) {
   size_t bytes = 0;
   for (const auto& output : graph.outputs()) {
     const Fact& fact = graph.fact(output.outlet);
-    if (!fact.is_concrete() || fact.type == DType::undefined) continue;
-    const auto count = element_count(fact.dims());
-    if (!count) continue;
-    const size_t more = bytes_for(fact.type, *count);
-    bytes += std::min(more, SIZE_MAX - bytes);
+    if (fact.type == DType::undefined) continue;
+    bytes += std::min(bytes_of(fact), SIZE_MAX - bytes);
   }
   return bytes;
 }
 
-}  // namespace
+// The steps of nodes, each once.
+std::vector<uint32_t> steps_of(const Base& base, const std::vector<uint32_t>& nodes) {
+  std::vector<uint32_t> steps;
+  std::vector<bool> seen(base.unplaced.steps.size(), false);
+  for (const uint32_t id : nodes) {
+    const uint32_t s = base.step_of[id];
+    if (s == UINT32_MAX || seen[s]) continue;
+    seen[s] = true;
+    steps.push_back(s);
+  }
+  return steps;
+}
 
-Result<std::optional<Plan>> grown(Base& base, const std::vector<Fact>& inputs,
-                                  const Bindings& bindings, Pool& pool, size_t most_bytes) {
-  Folded folded(base);
-  for (size_t i = 0; i < inputs.size(); ++i) folded.input(base.trace.made.inputs()[i], inputs[i]);
-  SDX_ASSIGN(const bool sizes_only, folded.walk());
-  if (!sizes_only) return std::optional<Plan>();
-  SDX_ASSIGN(std::optional<Graph> graph, resized(base, inputs, bindings, folded));
-  if (!graph) return std::optional<Plan>();
+// One plan in the making.
+class Grower {
+ public:
+  Grower(Base& base, size_t most_bytes) : base_(base), most_bytes_(most_bytes) {}
 
-  const Graph& old = base.unplaced.graph;
-  std::vector<bool> changed(old.size(), false);
-  for (uint32_t id = 0; id < old.size(); ++id) changed[id] = &graph->node(id) != &old.node(id);
-  Plan plan;
-  plan.graph = *std::move(graph);
-  plan.steps = base.unplaced.steps;
-  plan.options = base.unplaced.options;
-  if (!choose_again(plan, changed, pool)) return std::optional<Plan>();
+  // Steps of the changed nodes, chosen again. False: more than sizes changes.
+  bool choose(const Graph& graph, const Resizing& sizes, Pool& pool) {
+    chosen_at_.assign(base_.unplaced.steps.size(), kNone);
+    for (const uint32_t s : steps_of(base_, sizes.changed())) {
+      const Step& step = base_.unplaced.steps[s];
+      const size_t like = like_of(step, sizes);
+      auto now = chosen_again(step, graph, base_.unplaced.options, pool,
+                              like == kNone ? nullptr : &chosen_[like].now);
+      if (!now) return false;
+      chosen_at_[s] = chosen_.size();
+      chosen_.push_back({s, *std::move(now), like});
+    }
+    return true;
+  }
+
+  bool layout_fits(const Graph& graph) const {
+    const Options& options = base_.unplaced.options;
+    const Layout& layout = *base_.layout;
+    for (const Chosen& one : chosen_) {
+      const Chosen* like = one.like == kNone ? nullptr : &chosen_[one.like];
+      const Step* view = like != nullptr && layout.views[like->step] ? &like->now : nullptr;
+      if (!fits(layout, one.step, one.now, graph, options, view)) return false;
+    }
+    // A node that is as in the base may still be larger than where the layout was made.
+    for (const uint32_t s : base_.moved) {
+      if (chosen_at_[s] == kNone && !fits(layout, s, base_.unplaced.steps[s], graph, options)) {
+        return false;
+      }
+    }
+    return !too_large(layout, graph);
+  }
+
+  // The plan of the graph, all of whose steps are written down anew.
+  Plan whole(Graph graph, bool fits, const std::vector<uint32_t>& changed) {
+    Plan plan;
+    plan.graph = std::move(graph);
+    plan.steps = base_.unplaced.steps;
+    plan.options = base_.unplaced.options;
+    for (Chosen& one : chosen_) plan.steps[one.step] = std::move(one.now);
+    if (!fits) {
+      std::vector<bool> growing(plan.graph.size(), false);
+      for (const uint32_t id : changed) growing[id] = true;
+      Layout layout = lay_out(plan, growing);
+      if (too_large(layout, plan.graph)) layout = lay_out(plan);
+      base_.use(std::move(layout));
+      base_.moved = steps_of(base_, changed);
+    }
+    place_wires(plan, *base_.layout);
+    plan.layout = base_.layout;
+    return plan;
+  }
+
+  // The same from a plan of that layout, whose nodes in `before` were of other sizes.
+  void patch(Plan& plan, const std::vector<uint32_t>& before) {
+    for (const uint32_t s : steps_of(base_, before)) put(plan, s, base_.unplaced.steps[s]);
+    for (Chosen& one : chosen_) put(plan, one.step, std::move(one.now));
+  }
+
+ private:
+  static constexpr size_t kNone = SIZE_MAX;
+  struct Chosen {
+    uint32_t step;  // its number among the base's
+    Step now;
+    size_t like;  // which of those before it does the same
+  };
+
+  size_t like_of(const Step& step, const Resizing& sizes) const {
+    const uint32_t node = step.node, like = sizes.like(node);
+    if (step.epilogue || like == Alike::kNone || like == node) return kNone;
+    const size_t at = chosen_at_[base_.step_of[like]];
+    return at != kNone && !chosen_[at].now.epilogue && chosen_[at].now.node == like ? at : kNone;
+  }
+
   // Room that a larger run was given, or was refused, is not this one's.
-  const size_t outputs = bytes_of_outputs(plan.graph);
-  const auto too_large = [&](const Layout& layout) {
+  bool too_large(const Layout& layout, const Graph& graph) const {
+    const size_t outputs = bytes_of_outputs(graph);
     const auto exceeds = [&](size_t limit) {
       return layout.arena_bytes > limit || outputs > limit - layout.arena_bytes;
     };
-    return exceeds(std::min(most_bytes, kFewBytes)) &&
-           exceeds(memory_limit(plan.graph, most_bytes));
-  };
-  // A node that is as in the base may still be larger than where the layout was made.
-  std::vector<bool> asked = changed;
-  for (size_t id = 0; id < base.moved.size(); ++id) asked[id] = asked[id] || base.moved[id];
-  if (!fits(base.layout, plan, asked) || too_large(base.layout)) {
-    Layout layout = lay_out(plan, changed);
-    if (too_large(layout)) layout = lay_out(plan);
-    base.layout = std::move(layout);
-    base.moved = std::move(changed);
+    return exceeds(std::min(most_bytes_, kFewBytes)) && exceeds(memory_limit(graph, most_bytes_));
   }
-  place_wires(plan, base.layout);
-  return std::optional<Plan>(std::move(plan));
+
+  void put(Plan& plan, uint32_t s, Step step) const {
+    if (base_.layout->views[s]) return;
+    step.scratch_offset = base_.layout->scratch[s].offset;
+    plan.steps[base_.place_of_step[s]] = std::move(step);
+  }
+
+  Base& base_;
+  const size_t most_bytes_;
+  std::vector<Chosen> chosen_;
+  std::vector<size_t> chosen_at_;  // by step of the base
+};
+
+// Numbers of nodes that are not the base's.
+std::vector<uint32_t> others(const Graph& graph, const Graph& base) {
+  std::vector<uint32_t> ids;
+  for (uint32_t id = 0; id < base.size(); ++id) {
+    if (&graph.node(id) != &base.node(id)) ids.push_back(id);
+  }
+  return ids;
+}
+
+}  // namespace
+
+Base::Base(Trace made, Plan plan, Layout laid_out, size_t most_bytes)
+    : trace(std::move(made)),
+      unplaced(std::move(plan)),
+      needed(needed_entries(trace)),
+      all_small(wires_fit(unplaced.graph, std::min(most_bytes, kFewBytes)).ok()),
+      alike(unplaced.graph) {
+  const Graph& graph = unplaced.graph;
+  std::vector<uint32_t> made_by(graph.size(), 0);
+  for (uint32_t id = 0; id < trace.moved.size(); ++id) {
+    if (trace.moved[id] != UINT32_MAX) made_by[trace.moved[id]] = id;
+  }
+  for (uint32_t id = 0; id < graph.size(); ++id) {
+    const auto kind = graph.node(id).kind;
+    if (kind == typed::Node::Kind::source) sources.push_back(id);
+    if (kind == typed::Node::Kind::constant) folded.emplace_back(id, made_by[id]);
+  }
+  step_of.resize(graph.size(), UINT32_MAX);
+  for (uint32_t s = 0; s < unplaced.steps.size(); ++s) {
+    step_of[unplaced.steps[s].node] = s;
+    step_of[result_of(unplaced.steps[s])] = s;
+  }
+  use(std::move(laid_out));
+}
+
+void Base::use(Layout laid_out) {
+  layout = std::make_shared<const Layout>(std::move(laid_out));
+  place_of_step.clear();
+  uint32_t placed = 0;
+  for (const bool view : layout->views) place_of_step.push_back(view ? placed : placed++);
+}
+
+Result<std::optional<Plan>> grown(Base& base, const std::vector<Fact>& inputs,
+                                  const Bindings& bindings, Pool& pool, size_t most_bytes,
+                                  std::optional<Plan> spare) {
+  Folded folded(base.trace, base.needed);
+  for (size_t i = 0; i < inputs.size(); ++i) folded.input(base.trace.made.inputs()[i], inputs[i]);
+  SDX_ASSIGN(const bool sizes_only, folded.walk());
+  if (!sizes_only) return std::optional<Plan>();
+  const Graph& old = base.unplaced.graph;
+  std::vector<uint32_t> before;
+  if (spare) before = others(spare->graph, old);
+  Graph graph = spare ? std::move(spare->graph) : old;
+  Resizing sizes(base);
+  SDX_ASSIGN(const bool same_nodes, sizes.run(inputs, bindings, folded, graph));
+  if (!same_nodes) return std::optional<Plan>();
+  SDX_TRY(base.all_small ? wires_fit(graph, sizes.distinct(), most_bytes)
+                         : wires_fit(graph, most_bytes));
+
+  Grower grower(base, most_bytes);
+  if (!grower.choose(graph, sizes, pool)) return std::optional<Plan>();
+  const bool fits = grower.layout_fits(graph);
+  if (!spare || !fits) return std::optional(grower.whole(std::move(graph), fits, sizes.changed()));
+  spare->graph = std::move(graph);
+  grower.patch(*spare, before);
+  return spare;
 }
 
 }  // namespace sdx::plan
