@@ -125,30 +125,75 @@ struct Moved {
   }
 };
 
+// Panels `begin` to `end` of 16 columns behind column `col`, of which `cols` are wanted, in floats
+// as gemm_pack_b lays them out; the last panel there may be half as wide.
+void dequantize(const GemmQ4Args& g, size_t col, size_t cols, size_t begin, size_t end,
+                float* floats, Isa isa) {
+  const auto panel = SDX_PICK(q4_dequantize, isa);
+  for (size_t p = begin; p < end; ++p) {
+    const size_t at = p * kQ4Columns, first = at / kPanel * kPanel;
+    const size_t from = col / kQ4Columns + p;
+    panel(block_of(g, from / kQ4Panels), from % kQ4Panels, floats + first * g.b->k + at % kPanel,
+          panel_width(cols - first));
+  }
+}
+
+// The product with columns that are floats by now. `scratch`: of gemm.
+template <class Gemm>
+void multiply_floats(const GemmQ4Args& g, size_t col, size_t cols, const float* floats,
+                     float* scratch, Gemm&& multiply) {
+  GemmArgs s = stretch_args(g.m, g.b->k, cols, floats);
+  s.a = g.a;
+  s.c = g.c + col;
+  s.ldc = g.b->n;
+  s.scratch = scratch;
+  Moved moved{g.epilogue, col};
+  if (g.epilogue.fn) s.epilogue = {&Moved::block, &moved};
+  multiply(s);
+}
+
+// All threads together, stretch by stretch.
 void multiply_stretches(const GemmQ4Args& g, Pool& pool, Isa isa) {
-  const auto dequantize = SDX_PICK(q4_dequantize, isa);
   const size_t k = g.b->k, n = g.b->n, width = stretch(k, n, pool.threads());
   auto* floats = static_cast<float*>(g.scratch);
   for (size_t col = 0; col < n; col += width) {
     const size_t cols = std::min(width, n - col);
     pool.parallel(divide_up(cols, kQ4Columns), 1, [&](size_t begin, size_t end, int) {
-      for (size_t p = begin; p < end; ++p) {
-        // As gemm_pack_b lays panels out; the last may be half as wide.
-        const size_t at = p * kQ4Columns, panel = at / kPanel * kPanel;
-        const size_t from = col / kQ4Columns + p;
-        dequantize(block_of(g, from / kQ4Panels), from % kQ4Panels,
-                   floats + panel * k + at % kPanel, panel_width(cols - panel));
-      }
+      dequantize(g, col, cols, begin, end, floats, isa);
     });
-    GemmArgs s = stretch_args(g.m, k, cols, floats);
-    s.a = g.a;
-    s.c = g.c + col;
-    s.ldc = n;
-    s.scratch = floats + k * width;
-    Moved moved{g.epilogue, col};
-    if (g.epilogue.fn) s.epilogue = {&Moved::block, &moved};
-    gemm(s, pool, isa);
+    multiply_floats(g, col, cols, floats, floats + k * width,
+                    [&](const GemmArgs& s) { gemm(s, pool, isa); });
   }
+}
+
+// Where there are enough columns, each thread has its own: it multiplies with what it dequantised
+// while that is in its own cache, and waits for nobody. How many at a time; 0: too few.
+size_t own_columns(size_t k, size_t n, int threads) {
+  constexpr size_t kFloats = 1 << 16, kTurns = 4;
+  const size_t panels = divide_up(n, kPanel);
+  if (threads == 1 || panels < 2 * size_t(threads)) return 0;
+  const size_t cached = kFloats / (std::max<size_t>(1, k) * kPanel);
+  return std::clamp<size_t>(panels / (kTurns * size_t(threads)), 1, std::max<size_t>(1, cached)) *
+         kPanel;
+}
+
+// Of one thread, in floats: its columns, then what gemm needs.
+size_t own_floats(size_t m, size_t k, size_t width) {
+  constexpr float kSome = 0;
+  return k * width + gemm_scratch_bytes(stretch_args(m, k, width, &kSome), 1) / sizeof(float);
+}
+
+void multiply_own_columns(const GemmQ4Args& g, size_t width, Pool& pool, Isa isa) {
+  const size_t k = g.b->k, n = g.b->n, floats_each = own_floats(g.m, k, width);
+  pool.parallel(divide_up(n, width), 1, [&](size_t begin, size_t end, int thread) {
+    float* floats = static_cast<float*>(g.scratch) + size_t(thread) * floats_each;
+    for (size_t part = begin; part < end; ++part) {
+      const size_t col = part * width, cols = std::min(width, n - col);
+      dequantize(g, col, cols, 0, divide_up(cols, kQ4Columns), floats, isa);
+      multiply_floats(g, col, cols, floats, floats + k * width,
+                      [&](const GemmArgs& s) { gemm_here(s, isa); });
+    }
+  });
 }
 
 }  // namespace
@@ -188,6 +233,8 @@ std::shared_ptr<const Q4Packed> pack_q4(const Q4Source& s, Pool& pool) {
 
 size_t gemm_q4_scratch_bytes(size_t m, size_t k, size_t n, int threads) {
   if (m <= kQ4MostRows) return 0;
+  if (const size_t own = own_columns(k, n, threads); own != 0)
+    return size_t(threads) * own_floats(m, k, own) * sizeof(float);
   constexpr float kSome = 0;
   const size_t width = stretch(k, n, threads);
   return k * width * sizeof(float) + gemm_scratch_bytes(stretch_args(m, k, width, &kSome), threads);
@@ -195,7 +242,9 @@ size_t gemm_q4_scratch_bytes(size_t m, size_t k, size_t n, int threads) {
 
 void gemm_q4(const GemmQ4Args& g, Pool& pool, Isa isa) {
   if (g.m == 0 || g.b->n == 0) return;
-  g.m <= kQ4MostRows ? multiply_directly(g, pool, isa) : multiply_stretches(g, pool, isa);
+  if (g.m <= kQ4MostRows) return multiply_directly(g, pool, isa);
+  const size_t own = own_columns(g.b->k, g.b->n, pool.threads());
+  own != 0 ? multiply_own_columns(g, own, pool, isa) : multiply_stretches(g, pool, isa);
 }
 
 }  // namespace sdx

@@ -126,6 +126,11 @@ TEST(GemmQ4, many_columns_are_dequantised_in_stretches) {
   expect_bits({30, 400, 1100, 128, false, Zeros::each}, 2);
 }
 
+TEST(GemmQ4, each_thread_dequantises_columns_of_its_own) {
+  expect_bits({9, 513, 300, 32, true, Zeros::each}, 1);    // some panels for each thread
+  expect_bits({9, 130, 2100, 64, false, Zeros::none}, 2);  // two for each of two, too few for three
+}
+
 TEST(GemmQ4, odd_scales_mean_what_they_do_in_floats) {
   for (const float odd : {1e-45f, 3e38f, std::numeric_limits<float>::infinity(),
                           std::numeric_limits<float>::quiet_NaN()}) {
