@@ -30,7 +30,7 @@ from sardonyx.dask import _api, _job  # noqa: E402
 
 def by_hand(path, model, out, part_rows, start, mine, of):
     """Every `of`-th part from `mine` on, in a plain loop that writes the same files."""
-    made = _api._model(model, None, None, 64, None)
+    made = _api._model(model, None, None, None, None)
     made.session()
     x = np.load(path, mmap_mode="r")
     stamp = _api._stamp(str(path), made.ports)
@@ -45,7 +45,7 @@ def by_hand(path, model, out, part_rows, start, mine, of):
 
 def hand_time(path, model, out, part_rows, processes):
     shutil.rmtree(out, ignore_errors=True)
-    made = _api._model(model, None, None, 64, None)
+    made = _api._model(model, None, None, None, None)
     _job.begin(str(out), {"format": _job.FORMAT, "model": made.sha256, "numerics": "standard",
                           "outputs": [{"name": n, "type": t} for n, t in made.types.items()], "sources": [str(path)],
                           "part_rows": part_rows})

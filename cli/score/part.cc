@@ -1,6 +1,7 @@
 #include "score/part.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/endian.h"
 #include "base/sha256.h"
@@ -66,10 +67,15 @@ class PartRun {
         part_(std::move(part)),
         path_(std::move(folder) + "/" + part_.name()) {}
 
-  Status run(int64_t batch) {
-    if (model_.ports.most_rows != 0) batch = model_.ports.most_rows;
-    for (int64_t done = 0; done < part_.rows; done += batch)
-      SDX_TRY(run_rows(part_.first + done, std::min(batch, part_.rows - done)));
+  Status run(Pace& pace) {
+    for (int64_t done = 0, batch = 0; done < part_.rows; done += batch) {
+      batch = model_.ports.most_rows != 0 ? model_.ports.most_rows : pace.rows();
+      batch = std::min(batch, part_.rows - done);
+      const auto begin = std::chrono::steady_clock::now();
+      SDX_TRY(run_rows(part_.first + done, batch));
+      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+      pace.took(batch, seconds.count());
+    }
     for (size_t i = 0; i < files_.size(); ++i) {
       SDX_ASSIGN(Part::Made made, files_[i].finish(file_name(i)));
       part_.outputs.push_back(std::move(made));
@@ -122,10 +128,10 @@ class PartRun {
 }  // namespace
 
 Status score_part(const RowModel& model, run::Session& session, const Source& source,
-                  const Job& job, Part part, int64_t batch, const std::string& folder) {
+                  const Job& job, Part part, Pace& pace, const std::string& folder) {
   const std::string name = fmt::format("{}: {}, rows {} to {}", part.name(), source.path,
                                        part.first, part.first + part.rows);
-  Status status = PartRun(model, session, source, job, std::move(part), folder).run(batch);
+  Status status = PartRun(model, session, source, job, std::move(part), folder).run(pace);
   if (!status) return std::move(status).error().in(name);
   return ok();
 }

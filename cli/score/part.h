@@ -2,12 +2,13 @@
 #pragma once
 
 #include "run/session.h"
+#include "score/pace.h"
 #include "score/row_model.h"
 
 namespace sdx::cli::score {
 
 // Writes the outputs' files and then the manifest. An error names the part and leaves no manifest.
 Status score_part(const RowModel& model, run::Session& session, const Source& source,
-                  const Job& job, Part part, int64_t batch, const std::string& folder);
+                  const Job& job, Part part, Pace& pace, const std::string& folder);
 
 }  // namespace sdx::cli::score

@@ -140,6 +140,15 @@ class Dask(unittest.TestCase):
         return subprocess.run([PROGRAM, "score", self.model, "--input", self.folder / "x.npy", "--out", self.folder / "alone"],
                               check=True, capture_output=True, text=True, timeout=120).stdout.splitlines()
 
+    def test_a_run_takes_as_many_rows_as_turn_out_fastest(self):
+        from sardonyx.dask._worker import Pace
+        for row_s, expected in (({4: 1, 16: 2, 64: 1}, 4), ({4: 3, 16: 2, 64: 2.1}, 16), ({4: 3, 16: 3.1, 64: 1}, 64), ({4: 1, 16: 1.1, 64: 1.2}, 4)):
+            pace = Pace()
+            for _ in range(20):
+                pace.took(1, 0.001)  # the last rows of a part tell nothing
+                pace.took(pace.rows, pace.rows * row_s[pace.rows])
+            self.assertEqual(pace.rows, expected, row_s)
+
     def test_one_digest_for_any_workers_partitions_batches_and_instruction_sets(self):
         alone = self.alone()
         for workers, isas in ((1, ["portable"]), (2, ["avx2"]), (4, [None, None])):
@@ -148,7 +157,7 @@ class Dask(unittest.TestCase):
             client = self.client(workers)
             for rows in (7, 100, ROWS):
                 array = dask.array.from_array(self.x, chunks=(rows, -1, -1, -1))
-                for batch in (3, 64):
+                for batch in (3, 64, None):
                     self.assertEqual(sardonyx.dask.score(array, self.model, batch=batch).digest(), alone, (workers, rows, batch))
             out = self.folder / f"job{workers}"
             self.assertEqual(sardonyx.dask.score(array.rechunk((50, -1, -1, -1)), self.model, out=out).digest(), alone)

@@ -72,7 +72,7 @@ class Scored(Mapping):
                 for name in self._arrays]
 
 
-def score(data, model, outputs=None, batch=64, out=None, same=None, part_rows=65536, options=None, client=None, progress=None):
+def score(data, model, outputs=None, batch=None, out=None, same=None, part_rows=65536, options=None, client=None, progress=None):
     """Takes rows through a model.
 
     Args:
@@ -80,7 +80,7 @@ def score(data, model, outputs=None, batch=64, out=None, same=None, part_rows=65
             paths of .npy, .npz, .csv files (.parquet where pyarrow is installed) or folders of them, that every worker sees
         model: the path of an .onnx file, or its bytes. It travels to each worker once
         outputs: which outputs; None: all
-        batch: rows of one run; changes no bit
+        batch: rows of one run; changes no bit. None: what turns out fastest of 4, 16 and 64 in each worker
         out: a folder that every worker sees: parts are written there, and a rerun goes on where one ended
         same: values of inputs that have no rows, by name
         part_rows: with files, rows of a part; 0: a file is one part
@@ -104,7 +104,7 @@ def score(data, model, outputs=None, batch=64, out=None, same=None, part_rows=65
 
 
 def _model(source, outputs, same, batch, options):
-    if int(batch) < 1:
+    if batch is not None and int(batch) < 1:
         raise make("SDX-P0120", f"batch is {batch}; it is at least 1", [], "")
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
@@ -135,9 +135,9 @@ def _model(source, outputs, same, batch, options):
             raise make("SDX-P0122", f'the model has no output "{name}"; it has {", ".join(known)}', [], "")
     wanted = [known[name] for name in (outputs or known)]
     kept = {key: value for key, value in vars(given).items() if not key.startswith("_") and key != "pack_cache"}
-    model = _worker.Model(sha256, data, ports, [port[:3] for port in wanted], same, int(batch), kept)
+    model = _worker.Model(sha256, data, ports, [port[:3] for port in wanted], same, batch and int(batch), kept)
     values = [(name, array.dtype.str, array.shape, _worker.sha256(array.tobytes())) for name, array in sorted(same.items())]
-    settings = repr((values, [port[0] for port in wanted], int(batch), sorted(kept.items())))
+    settings = repr((values, [port[0] for port in wanted], batch and int(batch), sorted(kept.items())))
     model.token = _worker.sha256((sha256 + settings).encode())
     model.types = {port[0]: port[3] for port in wanted}
     model.writable = {port[0]: port[4] for port in wanted}
