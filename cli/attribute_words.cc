@@ -5,7 +5,7 @@
 namespace sdx::cli {
 namespace {
 
-std::string quoted(const std::string& text, size_t longest) {
+std::string quoted_up_to(const std::string& text, size_t longest) {
   if (text.size() <= longest) return fmt::format("\"{}\"", text);
   return fmt::format("\"{}...\"", text.substr(0, longest));
 }
@@ -31,7 +31,7 @@ std::string attribute_words(const model::Attribute& a, const AttributeWording& w
     case T::i:
       return fmt::format("{}", a.i);
     case T::s:
-      return quoted(a.s, wording.longest);
+      return quoted_up_to(a.s, wording.longest);
     case T::floats:
       return bracketed(a.floats, wording.longest);
     case T::ints:

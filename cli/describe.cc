@@ -49,7 +49,8 @@ std::vector<Flag> flags_of(const CLI::App& app) {
 }
 
 // `text` with every character of `special` behind `escape`.
-std::string escaped(const std::string& text, std::string_view special, std::string_view escape) {
+std::string with_escapes(const std::string& text, std::string_view special,
+                         std::string_view escape) {
   std::string out;
   for (const char c : text) {
     if (special.find(c) != std::string_view::npos) out += escape;
@@ -110,10 +111,10 @@ std::string zsh(const CLI::App& program) {
   std::string list, cases;
   for (const CLI::App* command : commands_of(program)) {
     list += fmt::format("    '{}:{}'\n", command->get_name(),
-                        escaped(command->get_description(), "'", "'\\'"));
+                        with_escapes(command->get_description(), "'", "'\\'"));
     cases += fmt::format("    {})\n      _arguments", command->get_name());
     for (const Flag& flag : flags_of(*command)) {
-      const std::string text = escaped(escaped(flag.text, "'", "'\\'"), "[]:", "\\");
+      const std::string text = with_escapes(with_escapes(flag.text, "'", "'\\'"), "[]:", "\\");
       if (flag.positional) {
         cases += " \\\n        '*:file:_files'";
       } else if (!flag.longest.empty()) {
@@ -154,7 +155,7 @@ std::string fish(const CLI::App& program) {
   for (const CLI::App* command : commands) {
     text += fmt::format(
         "complete -c sardonyx -n 'not __fish_seen_subcommand_from {}' -f -a {} -d '{}'\n", names,
-        command->get_name(), escaped(command->get_description(), "'\\", "\\"));
+        command->get_name(), with_escapes(command->get_description(), "'\\", "\\"));
     for (const Flag& flag : flags_of(*command)) {
       if (flag.longest.empty()) continue;
       text += fmt::format(
@@ -163,14 +164,14 @@ std::string fish(const CLI::App& program) {
           flag.value.empty()     ? std::string()
           : flag.choices.empty() ? std::string(" -r")
                                  : fmt::format(" -x -a '{}'", fmt::join(flag.choices, " ")),
-          escaped(flag.text, "'\\", "\\"));
+          with_escapes(flag.text, "'\\", "\\"));
     }
   }
   return text;
 }
 
 std::string roff(const std::string& text) {
-  std::string out = escaped(text, "\\", "\\");
+  std::string out = with_escapes(text, "\\", "\\");
   std::string dashed;
   for (const char c : out) dashed += c == '-' ? "\\-" : std::string(1, c);
   if (!dashed.empty() && (dashed[0] == '.' || dashed[0] == '\'')) dashed.insert(0, "\\&");

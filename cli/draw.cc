@@ -10,7 +10,7 @@
 namespace sdx::cli {
 namespace {
 
-struct Box {
+struct NodeBox {
   std::string title, name, type;
   std::vector<size_t> from;  // boxes whose wires it reads
   bool port = false;         // an input or output of the graph
@@ -18,7 +18,7 @@ struct Box {
   double x = 0, y = 0, width = 0;
 };
 
-std::string escaped(std::string_view text, bool markup) {
+std::string escaped_label(std::string_view text, bool markup) {
   std::string out;
   for (const char c : printable(text)) {
     if (markup && c == '<') {
@@ -50,13 +50,13 @@ std::string types_of(const Facts& facts) {
 }
 
 // Constants are part of the operators that read them: a drawing of every weight shows nothing.
-std::vector<Box> boxes_of(const typed::Graph& graph) {
-  std::vector<Box> boxes;
+std::vector<NodeBox> boxes_of(const typed::Graph& graph) {
+  std::vector<NodeBox> boxes;
   std::map<uint32_t, size_t> at;
   for (uint32_t id = 0; id < graph.size(); ++id) {
     const typed::Node& node = graph.node(id);
     if (node.kind == typed::Node::Kind::constant) continue;
-    Box box;
+    NodeBox box;
     box.port = node.kind == typed::Node::Kind::source;
     box.title = box.port ? node.use.name : std::string(node.op().name);
     box.name = box.port ? "" : short_form(node.use.name);
@@ -71,7 +71,7 @@ std::vector<Box> boxes_of(const typed::Graph& graph) {
     boxes.push_back(std::move(box));
   }
   for (const typed::Output& output : graph.outputs()) {
-    Box box;
+    NodeBox box;
     box.port = true;
     box.title = output.name;
     box.type = graph.fact(output.outlet).text();
@@ -84,24 +84,24 @@ std::vector<Box> boxes_of(const typed::Graph& graph) {
   return boxes;
 }
 
-constexpr double kLetter = 7.2, kLine = 15, kGapX = 24, kGapY = 34, kMargin = 12;
+constexpr double kLetter = 7.2, kLine = 15, kGapX = 24, kGapY = 34, kBorder = 12;
 
-size_t lines_of(const Box& box) {
+size_t lines_of(const NodeBox& box) {
   return 1 + (box.name.empty() ? 0 : 1) + (box.type.empty() ? 0 : 1);
 }
-double height_of(const Box& box) { return 10 + kLine * double(lines_of(box)); }
+double height_of(const NodeBox& box) { return 10 + kLine * double(lines_of(box)); }
 
 // Layer by layer, each box below the middle of what it reads, as far as its neighbours let it.
-void lay_out(std::vector<Box>& boxes) {
+void lay_out(std::vector<NodeBox>& boxes) {
   std::vector<std::vector<size_t>> layers;
   for (size_t i = 0; i < boxes.size(); ++i) {
-    Box& box = boxes[i];
+    NodeBox& box = boxes[i];
     const size_t letters = std::max({box.title.size(), box.name.size(), box.type.size()});
     box.width = 20 + kLetter * double(letters);
     if (box.layer >= layers.size()) layers.resize(box.layer + 1);
     layers[box.layer].push_back(i);
   }
-  double y = kMargin;
+  double y = kBorder;
   for (auto& layer : layers) {
     const auto wish = [&](size_t i) {
       double sum = 0;
@@ -124,21 +124,21 @@ void lay_out(std::vector<Box>& boxes) {
     y += height + kGapY;
   }
   double left = 0;
-  for (const Box& box : boxes) left = std::min(left, box.x - box.width / 2);
-  for (Box& box : boxes) box.x += kMargin - left;
+  for (const NodeBox& box : boxes) left = std::min(left, box.x - box.width / 2);
+  for (NodeBox& box : boxes) box.x += kBorder - left;
 }
 
 }  // namespace
 
 std::string to_dot(const typed::Graph& graph) {
-  const std::vector<Box> boxes = boxes_of(graph);
+  const std::vector<NodeBox> boxes = boxes_of(graph);
   std::string text =
       fmt::format("digraph \"{}\" {{\n  node [shape=box, fontname=\"sans-serif\"];\n",
-                  escaped(graph.name, false));
+                  escaped_label(graph.name, false));
   for (size_t i = 0; i < boxes.size(); ++i) {
-    std::string label = escaped(boxes[i].title, false);
+    std::string label = escaped_label(boxes[i].title, false);
     for (const std::string& line : {boxes[i].name, boxes[i].type}) {
-      if (!line.empty()) label += "\\n" + escaped(line, false);
+      if (!line.empty()) label += "\\n" + escaped_label(line, false);
     }
     text +=
         fmt::format("  n{} [label=\"{}\"{}];\n", i, label, boxes[i].port ? ", style=rounded" : "");
@@ -150,10 +150,10 @@ std::string to_dot(const typed::Graph& graph) {
 }
 
 std::string to_svg(const typed::Graph& graph) {
-  std::vector<Box> boxes = boxes_of(graph);
+  std::vector<NodeBox> boxes = boxes_of(graph);
   lay_out(boxes);
   double width = 0, height = 0;
-  for (const Box& box : boxes) {
+  for (const NodeBox& box : boxes) {
     width = std::max(width, box.x + box.width / 2);
     height = std::max(height, box.y + height_of(box));
   }
@@ -164,10 +164,10 @@ std::string to_svg(const typed::Graph& graph) {
       "<defs><marker id=\"a\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" "
       "markerHeight=\"7\" orient=\"auto\"><path d=\"M0,0 L8,4 L0,8 z\" fill=\"#777\"/></marker>"
       "</defs>\n",
-      width + kMargin, height + kMargin, escaped(graph.name, true));
-  for (const Box& box : boxes) {
+      width + kBorder, height + kBorder, escaped_label(graph.name, true));
+  for (const NodeBox& box : boxes) {
     for (const size_t from : box.from) {
-      const Box& above = boxes[from];
+      const NodeBox& above = boxes[from];
       const double y0 = above.y + height_of(above), y1 = box.y, bend = (y1 - y0) / 2;
       text += fmt::format(
           "<path d=\"M{:.0f},{:.0f} C{:.0f},{:.0f} {:.0f},{:.0f} {:.0f},{:.0f}\" fill=\"none\" "
@@ -175,7 +175,7 @@ std::string to_svg(const typed::Graph& graph) {
           above.x, y0, above.x, y0 + bend, box.x, y1 - bend, box.x, y1);
     }
   }
-  for (const Box& box : boxes) {
+  for (const NodeBox& box : boxes) {
     text += fmt::format(
         "<rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\" rx=\"{}\" "
         "fill=\"{}\" stroke=\"#555\"/>\n",
@@ -183,12 +183,12 @@ std::string to_svg(const typed::Graph& graph) {
         box.port ? "#eef6ff" : "#fff8ec");
     double y = box.y + kLine + 2;
     text += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" font-weight=\"bold\">{}</text>\n", box.x,
-                        y, escaped(box.title, true));
+                        y, escaped_label(box.title, true));
     for (const std::string& line : {box.name, box.type}) {
       if (line.empty()) continue;
       y += kLine;
       text += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" fill=\"#555\">{}</text>\n", box.x, y,
-                          escaped(line, true));
+                          escaped_label(line, true));
     }
   }
   return text + "</svg>\n";

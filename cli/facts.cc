@@ -9,7 +9,6 @@
 namespace sdx::cli {
 namespace {
 
-using typed::Graph;
 using typed::Outlet;
 
 // Sizes are read from elements of an input: a shape, axes, counts, positions.
@@ -107,7 +106,7 @@ Status holds_for_constants(const typed::Node& node, const Facts& in,
   return ok();
 }
 
-Status holds(const Graph& graph, const Named& inputs, bool shapes_known) {
+Status holds(const typed::Graph& graph, const Named& inputs, bool shapes_known) {
   std::vector<std::vector<Value>> values(graph.size());
   for (uint32_t id = 0; id < graph.size(); ++id) {
     const typed::Node& node = graph.node(id);
@@ -175,7 +174,7 @@ Result<Value> input_named(const Named& inputs, const std::string& name) {
 Status facts_hold(std::shared_ptr<const model::Model> model, const Named& inputs) {
   for (const bool shapes_known : {false, true}) {
     const auto typed_as = with_shapes_of(model, inputs, shapes_known);
-    SDX_ASSIGN(const Graph graph, type(typed_as));
+    SDX_ASSIGN(const typed::Graph graph, type(typed_as));
     SDX_TRY(holds(graph, inputs, shapes_known));
   }
   return ok();

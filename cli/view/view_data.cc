@@ -412,14 +412,14 @@ bool has_bodies(const model::Model& model) {
   return found;
 }
 
-struct Written {
+struct ModelAsWritten {
   std::shared_ptr<const model::Model> model;
   Json stage;
 };
 
-Result<Written> written_stage(const std::string& path, const ViewRequest& request, Shared& shared,
-                              const std::string& title, bool problems) {
-  Written written;
+Result<ModelAsWritten> written_stage(const std::string& path, const ViewRequest& request,
+                                     Shared& shared, const std::string& title, bool problems) {
+  ModelAsWritten written;
   SDX_ASSIGN(written.model, request.engine.limits.read(path));
   if (!written.model->graph) return fail("SDX-C0071", "{} has no graph to look at", path);
   CompileOptions options;
@@ -463,13 +463,14 @@ Result<Json> view_data(const ViewRequest& request) {
     SDX_ASSIGN(times, times_of(*loaded));
   }
   if (request.run) SDX_TRY(add_values(*loaded, shared));
-  SDX_ASSIGN(Written main, written_stage(request.model, request, shared, "as written", true));
+  SDX_ASSIGN(ModelAsWritten main,
+             written_stage(request.model, request, shared, "as written", true));
   Json facts = facts_of(*main.model, request);
   if (!why_not.empty()) facts.push_back(Json::array({"does not run", why_not}));
   std::optional<Json> runs, other;
   if (loaded) runs = optimized_stage(*loaded, times, main.stage);
   if (!request.other.empty()) {
-    SDX_ASSIGN(Written second,
+    SDX_ASSIGN(ModelAsWritten second,
                written_stage(request.other, request, shared, "the other model", false));
     listed = mark_differences(*main.model, *second.model, main.stage, second.stage);
     other = std::move(second.stage);
