@@ -76,8 +76,10 @@ Tensor rows_of(const Tensor& whole, size_t first, size_t count) {
   const size_t all = size_t(dims[0]), bytes = whole.bytes() / all;
   dims[0] = int64_t(count);
   Tensor some = Tensor::make(whole.type(), dims);
-  for (size_t i = 0; i < count; ++i)
-    std::memcpy(some.raw() + i * bytes, whole.raw() + (first + i) % all * bytes, bytes);
+  for (size_t i = 0; i < count; ++i) {
+    std::memcpy(some.data<std::byte>() + i * bytes,
+                whole.data<std::byte>() + (first + i) % all * bytes, bytes);
+  }
   return some;
 }
 
