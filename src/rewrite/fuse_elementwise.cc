@@ -43,7 +43,18 @@ struct Draft {
   }
 };
 
+// A program of one operation on its inputs is as good as an operator.
+std::optional<Pointwise> only_instruction(const ops::Elementwise& a) {
+  if (a.program.code().size() != 1) return std::nullopt;
+  const Program::Instruction& i = a.program.code()[0];
+  if (a.program.inputs() != (i.binary ? 2 : 1) || i.a != 0 || (i.binary && i.b != 1))
+    return std::nullopt;
+  return Pointwise{i.binary ? Pointwise::Kind::binary : Pointwise::Kind::unary, i.op, i.p, i.q};
+}
+
 std::optional<Pointwise> instruction_of(const typed::Graph& graph, const Node& node) {
+  if (node.kind == Node::Kind::op && node.is(ops::elementwise))
+    return only_instruction(node.as<ops::Elementwise>());
   if (node.kind != Node::Kind::op || node.op().pointwise == nullptr ||
       !runs_in_float(node.outputs[0].type)) {
     return std::nullopt;

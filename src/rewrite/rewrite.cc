@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/composed/composition.h"
+#include "ops/list.h"
 #include "rewrite/layout/layout.h"
 #include "rewrite/passes.h"
 #include "rewrite/rules.h"
@@ -100,6 +101,15 @@ Result<Graph> simplified(Graph graph) {
   return apply_rules(graph, composed_rules(), "composed_rules");
 }
 
+// The graph with its convolutions of 16-bit floats on floats; most models have none.
+Result<Graph> widened(Graph graph) {
+  const bool any = std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const Node& node) {
+    return node.kind == Node::Kind::op && node.is(ops::conv) && bits(node.outputs[0].type) == 16;
+  });
+  if (!any) return graph;
+  return apply_rules(graph, halves_rules(), "halves_rules");
+}
+
 }  // namespace
 
 Result<Graph> optimize(const Graph& graph, const Watch& watch) {
@@ -111,6 +121,7 @@ Result<Graph> optimize(const Graph& graph, const Watch& watch) {
     return ok();
   };
   SDX_TRY(pass(simplified(now)));
+  SDX_TRY(pass(widened(now)));
   SDX_TRY(pass(apply_rules(now, ordering_rules(), "ordering_rules")));
   SDX_TRY(pass(lay_out(now, Aim::turns)));
   SDX_TRY(pass(apply_rules(now, rules(), "rules")));

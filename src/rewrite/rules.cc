@@ -7,6 +7,11 @@ std::span<const Rule> composed_rules() {
   return kRules;
 }
 
+std::span<const Rule> halves_rules() {
+  static const Rule kRules[] = {wide_halves};
+  return kRules;
+}
+
 std::span<const Rule> ordering_rules() {
   static const Rule kRules[] = {spelled_square, spelled_gelu, batch_norm, quantised_moves};
   return kRules;

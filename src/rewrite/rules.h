@@ -10,6 +10,11 @@ extern const Rule composed;
 
 std::span<const Rule> composed_rules();
 
+// In models with convolutions of 16-bit floats.
+extern const Rule wide_halves;
+
+std::span<const Rule> halves_rules();
+
 // A first pass puts next to each other what belongs together.
 extern const Rule spelled_square;
 extern const Rule spelled_gelu;

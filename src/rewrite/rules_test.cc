@@ -309,6 +309,49 @@ TEST(QuantisedElementwise, a_row_and_a_number_broadcast_over_bytes) {
     })");
 }
 
+TEST(WideHalves, floats_flow_between_convolutions_of_halves) {
+  typed::TextTable table;
+  Tensor w = Tensor::make(DType::f16, {3, 3, 1, 1}), b = Tensor::make(DType::f16, {3});
+  for (size_t i = 0; i < 9; ++i)
+    static_cast<uint16_t*>(w.raw())[i] = uint16_t(0x2e66 + 777 * i + (i % 2) * 0x8000);
+  for (size_t i = 0; i < 3; ++i) static_cast<uint16_t*>(b.raw())[i] = uint16_t(0x3000 + 99 * i);
+  table.tensors = {w, b};
+  const char* text = R"(graph "g" {
+      %x = input : f32[1,3,5,6]
+      %w = <f16[3,3,1,1] #0>
+      %b = <f16[3] #1>
+      %1 = Cast.13 {to=10} (%x)
+      %2 = Conv.11 (%1, %w, %b)
+      %3 = Relu.14 (%2)
+      %4 = MaxPool.12 {kernel_shape=[2,2]} (%3)
+      %5 = Conv.11 (%4, %w)
+      %6 = Sigmoid.13 (%5)
+      %7 = Mul.14 (%5, %6)
+      %8 = Add.14 (%7, %4)
+      %9 = GlobalAveragePool.1 (%8)
+      %10 = Conv.11 (%9, %w)
+      %11 = Cast.13 {to=1} (%10)
+      output "y" = %11
+      output "z" = %8
+    })";
+  const auto graph = typed::parse(text, table);
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  const auto made = optimize(*graph);
+  ASSERT_TRUE(made.ok()) << made.error().text();
+  size_t casts = 0, convolutions = 0;
+  for (const typed::Node& node : made->nodes()) {
+    if (node.kind != typed::Node::Kind::op) continue;
+    casts += node.op().name == "Cast" ? 1 : 0;
+    if (node.op().name.starts_with("Conv")) {
+      ++convolutions;
+      EXPECT_EQ(node.outputs[0].type, DType::f32);
+    }
+  }
+  EXPECT_EQ(convolutions, 3U);
+  EXPECT_LE(casts, 5U) << "only where halves come in and go out";
+  expect_same_answers(*graph, *made, {awkward({1, 3, 5, 6}, 1)});
+}
+
 TEST(QuantisedMoves, what_moves_elements_moves_bytes) {
   expect_rewrite(R"(graph "g" {
       %x = input : f32[2,3,4]
