@@ -16,12 +16,26 @@ void turn_any(const char* from, size_t step, char* to, int64_t to_row, size_t fi
   }
 }
 
+// The lines of a source that do not share a few sets of the first cache, 64 of which lie in 4 KiB,
+// are read where they are. Those one behind the other never do.
+bool reads_in_place(const Turn& t, size_t size) {
+  if (t.from_column <= 0) return false;
+  const auto column = size_t(t.from_column);
+  if (column == t.rows * size) return true;
+  constexpr size_t kPage = 4096, kSets = 64, kWays = 8;
+  const size_t common = column & (~column + 1);  // the greatest power of two that divides it
+  const size_t sets = common < kPage / kSets ? kSets / 2 : common < kPage ? kPage / common : 1;
+  return t.columns <= sets * kWays;
+}
+
 template <size_t kSize>
 void turn_sized(const Turn& t) {
-  alignas(64) char held[kTurnBytes];
-  const size_t step = turn_step(kSize, t.rows);
-  for (size_t c = 0; c < t.columns; ++c)
-    std::memcpy(held + c * step, t.from + int64_t(c) * t.from_column, t.rows * kSize);
+  alignas(64) char copied[kTurnBytes];
+  const bool in_place = reads_in_place(t, kSize);
+  const size_t step = in_place ? size_t(t.from_column) : turn_step(kSize, t.rows);
+  const char* const held = in_place ? t.from : copied;
+  for (size_t c = 0; !in_place && c < t.columns; ++c)
+    std::memcpy(copied + c * step, t.from + int64_t(c) * t.from_column, t.rows * kSize);
 #if defined(SDX_NO_VECTORS)
   turn_any<kSize>(held, step, t.to, t.to_row, 0, t.rows, 0, t.columns);
 #else

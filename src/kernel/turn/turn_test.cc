@@ -30,12 +30,14 @@ TEST(Turn, tiles_fit_where_they_are_held) {
   }
 }
 
-// A matrix with gaps between its lines, turned into another one, at every level.
-void check(size_t size, size_t rows, size_t columns, bool stream) {
+// A matrix whose lines lie so far apart (0: with a small gap, 1: one behind the other, else a power
+// of two), turned into another one, at every level.
+void check(size_t size, size_t rows, size_t columns, bool stream, size_t apart = 0) {
   const TurnBlock most = turn_block(size, rows, columns);
   rows = std::min(rows, most.rows);
   columns = std::min(columns, most.columns);
-  const size_t from_column = rows * size + 24, to_row = (columns * size + 127) / 64 * 64;
+  const size_t from_column = apart <= 1 ? rows * size + (1 - apart) * 24 : apart;
+  const size_t to_row = (columns * size + 127) / 64 * 64;
   std::vector<char> from(columns * from_column);
   for (size_t i = 0; i < from.size(); ++i) from[i] = char(i * 131 >> 2);
   std::vector<char> room(rows * to_row + 64);
@@ -64,6 +66,18 @@ TEST(Turn, moves_every_element_and_writes_nothing_else) {
       for (const size_t columns : {1, 4, 15, 16, 33, 64, 96, 128, 500, 5000}) {
         check(size, rows, columns, false);
         check(size, rows, columns, true);
+      }
+    }
+  }
+}
+
+TEST(Turn, reads_lines_where_they_are_or_copies_those_that_collide) {
+  for (const size_t size : {1, 2, 4, 8}) {
+    for (const size_t rows : {1, 3, 4, 6, 16, 24, 49}) {
+      for (const size_t columns : {4, 16, 49, 500, 5000}) {
+        check(size, rows, columns, false, 1);
+        if (columns <= 500) check(size, rows, columns, false, 1024);
+        if (columns <= 500) check(size, rows, columns, false, 4096);
       }
     }
   }
