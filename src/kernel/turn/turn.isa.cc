@@ -41,10 +41,18 @@ void turn_sized(const Turn& t) {
 #else
   constexpr size_t kBlock = 16 / kSize;  // a block has as many rows as columns
   constexpr size_t kColumns = kBlock * Wide::kPieces;
-  const size_t whole_rows = t.rows / kBlock * kBlock;
-  const size_t whole_columns = t.columns / kColumns * kColumns;
-  for (size_t r = 0; r < whole_rows; r += kBlock) {
-    for (size_t c = 0; c < whole_columns; c += kColumns) {
+  // The last blocks end with the tile, over others that they write again; lines that are streamed
+  // must be whole.
+  const bool all = !t.stream && t.rows >= kBlock && t.columns >= kColumns;
+  const size_t whole_rows = all ? t.rows : t.rows / kBlock * kBlock;
+  const size_t whole_columns = all ? t.columns : t.columns / kColumns * kColumns;
+  const auto start = [](size_t at, size_t block, size_t end) {
+    return at + block <= end ? at : end - block;
+  };
+  for (size_t row = 0; row < whole_rows; row += kBlock) {
+    const size_t r = start(row, kBlock, whole_rows);
+    for (size_t column = 0; column < whole_columns; column += kColumns) {
+      const size_t c = start(column, kColumns, whole_columns);
       Wide a[kBlock];
       const char* from = held + c * step + r * kSize;
       for (size_t i = 0; i < kBlock; ++i) a[i] = Wide::load(from + i * step, kBlock * step);
