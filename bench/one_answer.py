@@ -45,7 +45,9 @@ def processor():
 def digest_of(arrays):
     sha = hashlib.sha256()
     for array in arrays:
-        sha.update(np.ascontiguousarray(array).tobytes())
+        # An array of strings holds their places, which are nobody's answer.
+        words = array.dtype.kind == "O"
+        sha.update(repr(array.tolist()).encode() if words else np.ascontiguousarray(array).tobytes())
     return sha.hexdigest()[:16]
 
 
