@@ -77,21 +77,22 @@ def dask_time(path, model, out, part_rows):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--parts", type=int, default=120)
+    parser.add_argument("--parts", type=int, default=16, help="of the comparison with processes by hand")
+    parser.add_argument("--part-rows", type=int, default=1024, help="of each, 0.2 ms or so a row; score's own default is 65536")
     given = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp())
     cluster, answer = Cluster(folder), {}
     try:
         model, rng = folder / "slow.onnxtxt", np.random.default_rng(0)
         model.write_text(SLOW)
-        np.save(folder / "x.npy", rng.random((given.parts * 16, 1, 64, 64), dtype=np.float32))
+        np.save(folder / "x.npy", rng.random((given.parts * given.part_rows, 1, 64, 64), dtype=np.float32))
         np.save(folder / "tiny.npy", rng.random((500, 1, 8, 8), dtype=np.float32))
         digits = ROOT / "examples/digits/digits.onnx"
         client = Client(cluster.address, timeout=60)
         for workers in (1, 2):
             cluster.add()
             client.wait_for_workers(workers)
-            path, used, rows = (folder / "tiny.npy", digits, 1) if workers == 1 else (folder / "x.npy", model, 16)
+            path, used, rows = (folder / "tiny.npy", digits, 1) if workers == 1 else (folder / "x.npy", model, given.part_rows)
             dask_time(path, used, folder / "warm", rows * 8)
             hand, dask = [], []
             for _ in range(given.rounds):
