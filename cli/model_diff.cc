@@ -199,9 +199,14 @@ class Comparison {
     std::map<std::string, std::pair<std::string, std::string>> both;
     std::vector<std::pair<const Graph*, const Graph*>> inner;
     for (const model::Attribute& one : a.attribute) both[one.name].first = text_of(one);
-    for (const model::Attribute& one : b.attribute) both[one.name].second = text_of(one);
+    std::map<std::string_view, const model::Attribute*> others;
+    for (const model::Attribute& one : b.attribute) {
+      both[one.name].second = text_of(one);
+      others.emplace(one.name, &one);
+    }
     for (const model::Attribute& one : a.attribute) {
-      const model::Attribute* other = b.find(one.name);
+      const auto at = others.find(one.name);
+      const model::Attribute* other = at == others.end() ? nullptr : at->second;
       if (other != nullptr && one.g && other->g) {
         inner.emplace_back(one.g.get(), other->g.get());
       } else if (other != nullptr && both[one.name].first == both[one.name].second &&
