@@ -36,6 +36,27 @@ void pack_words(const Q4Source& s, size_t row, size_t rows, size_t col, size_t c
   std::memcpy(out, words, sizeof words);
 }
 
+// The same of columns: eight of a column's rows are four bytes, the first in the lowest bits.
+void pack_columns(const Q4Source& s, size_t row, size_t rows, size_t col, size_t cols, char* out) {
+  uint32_t words[kQ4Columns] = {};
+  const uint32_t flip = s.is_signed ? 0x88888888u : 0;
+  const uint8_t* from = s.q + col * s.q_column + row / 2;
+  if (rows == kQ4Rows) {
+    for (size_t j = 0; j < cols; ++j, from += s.q_column) {
+      words[j] = (uint32_t(from[0]) | uint32_t(from[1]) << 8 | uint32_t(from[2]) << 16 |
+                  uint32_t(from[3]) << 24) ^
+                 flip;
+    }
+  } else {
+    const uint32_t some = (1u << 4 * rows) - 1;
+    for (size_t j = 0; j < cols; ++j, from += s.q_column) {
+      for (size_t i = 0; i < divide_up(rows, 2); ++i) words[j] |= uint32_t(from[i]) << 8 * i;
+      words[j] = (words[j] ^ flip) & some;
+    }
+  }
+  std::memcpy(out, words, sizeof words);
+}
+
 // A vector of the panel lies `step` bytes behind the one before.
 void pack_panel(const Q4Source& s, size_t panel, bool has_zeros, char* out, size_t step) {
   const size_t col = panel * kQ4Columns, cols = std::min(kQ4Columns, s.n - col);
@@ -43,8 +64,8 @@ void pack_panel(const Q4Source& s, size_t panel, bool has_zeros, char* out, size
   for (size_t first = 0, b = 0; first < s.k; first += s.block, ++b) {
     float scale[kQ4Columns] = {}, zero[kQ4Columns] = {};
     for (size_t j = 0; j < cols; ++j) {
-      scale[j] = s.scale[b * s.n + col + j];
-      if (has_zeros) zero[j] = float(nibble(s.zero, b * s.n + col + j) ^ flip);
+      scale[j] = s.scale_of(b, col + j);
+      if (has_zeros) zero[j] = float(s.zero_of(b, col + j) ^ flip);
     }
     std::memcpy(out, scale, sizeof scale);
     out += step;
@@ -53,9 +74,9 @@ void pack_panel(const Q4Source& s, size_t panel, bool has_zeros, char* out, size
       out += step;
     }
     const size_t end = std::min(s.k, first + s.block);
-    for (size_t row = first; row < end; row += kQ4Rows, out += step) {
-      pack_words(s, row, std::min(kQ4Rows, end - row), col, cols, out);
-    }
+    const auto pack = s.by_columns ? &pack_columns : &pack_words;
+    for (size_t row = first; row < end; row += kQ4Rows, out += step)
+      pack(s, row, std::min(kQ4Rows, end - row), col, cols, out);
   }
 }
 
@@ -207,11 +228,11 @@ size_t Q4Packed::panel_bytes() const {
 }
 
 std::shared_ptr<const Q4Packed> pack_q4(const Q4Source& s, Pool& pool) {
-  Q4Packed packed{s.k, s.n, s.block, false, s.is_signed ? 8.0f : 0.0f};
-  const size_t zeros = s.zero == nullptr ? 0 : divide_up(s.k, s.block) * s.n;
-  if (zeros != 0) {
-    const unsigned first = nibble(s.zero, 0);
-    for (size_t i = 1; i < zeros; ++i) packed.has_zeros |= nibble(s.zero, i) != first;
+  Q4Packed packed{s.k, s.n, s.block, false, float(s.every_zero ^ (s.is_signed ? 8 : 0))};
+  if (s.zero != nullptr && s.blocks() * s.n != 0) {
+    const unsigned first = s.zero_of(0, 0);
+    for (size_t i = 1; i < s.blocks() * s.n; ++i)
+      packed.has_zeros |= s.zero_of(i % s.blocks(), i / s.blocks()) != first;
     packed.zero = float(first ^ (s.is_signed ? 8 : 0));
   }
   const size_t bytes = packed.panel_bytes();

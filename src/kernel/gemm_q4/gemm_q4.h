@@ -16,14 +16,29 @@
 
 namespace sdx {
 
-// B as a file holds it: row-major, two elements a byte, the first in the low half.
+// B as a file holds it: row-major, two elements a byte, the first in the low half. Or column by
+// column, each of whole bytes; blocks are then of an even number of rows.
 struct Q4Source {
   size_t k = 0, n = 0;
   size_t block = 1;  // rows that share a scale
   bool is_signed = false;
-  const uint8_t* q = nullptr;     // k x n
-  const float* scale = nullptr;   // ceil(k / block) x n
-  const uint8_t* zero = nullptr;  // the same, 4 bits each; null: all are 0
+  const uint8_t* q = nullptr;            // k x n
+  const float* scale = nullptr;          // ceil(k / block) x n
+  const uint8_t* zero = nullptr;         // the same, 4 bits each; null: all are `every_zero`
+  unsigned every_zero = 0;               // as four bits
+  bool by_columns = false;               // n x k, n x ceil(k / block) and the same
+  size_t q_column = 0, zero_column = 0;  // bytes from one column to the next
+
+  size_t blocks() const { return (k + block - 1) / block; }
+  float scale_of(size_t of_block, size_t column) const {
+    return scale[by_columns ? column * blocks() + of_block : of_block * n + column];
+  }
+  unsigned zero_of(size_t of_block, size_t column) const {
+    if (zero == nullptr) return every_zero;
+    const uint8_t* from = by_columns ? zero + column * zero_column : zero;
+    const size_t i = by_columns ? of_block : of_block * n + column;
+    return from[i / 2] >> (i % 2 * 4) & 15u;
+  }
 };
 
 // B as the kernels read it: panels of 16 columns. A panel is a run of blocks, and a block holds 16

@@ -143,5 +143,48 @@ TEST(GemmQ4, odd_scales_mean_what_they_do_in_floats) {
 
 TEST(GemmQ4, nothing_to_add_gives_zero) { expect_bits({3, 20, 0, 32, true, Zeros::none}, 1); }
 
+TEST(GemmQ4, a_matrix_by_columns_is_packed_as_by_rows) {
+  for (const bool is_signed : {false, true}) {
+    for (const bool zeros : {false, true}) {
+      const size_t k = 75, n = 53, block = 32, blocks = 3;
+      std::mt19937 rng(7);
+      Q4Source rows{k, n, block, is_signed}, columns = rows;
+      columns.by_columns = true;
+      columns.q_column = blocks * block / 2;
+      columns.zero_column = (blocks + 1) / 2;
+      std::vector<uint8_t> q(k * n / 2 + 1), q_by(n * columns.q_column, 0xff);
+      std::vector<uint8_t> zero(blocks * n / 2 + 1), zero_by(n * columns.zero_column);
+      std::vector<float> scale(blocks * n), scale_by(blocks * n);
+      const auto put = [](std::vector<uint8_t>& to, size_t i, unsigned value) {
+        const unsigned shift = unsigned(i % 2 * 4);
+        to[i / 2] = uint8_t((to[i / 2] & ~(15u << shift)) | value << shift);
+      };
+      for (size_t j = 0; j < n; ++j) {
+        for (size_t i = 0; i < k; ++i) {
+          const unsigned value = rng() % 16;
+          put(q, i * n + j, value);
+          put(q_by, 2 * j * columns.q_column + i, value);
+        }
+        for (size_t b = 0; b < blocks; ++b) {
+          const unsigned value = rng() % 16;
+          put(zero, b * n + j, value);
+          put(zero_by, 2 * j * columns.zero_column + b, value);
+          scale[b * n + j] = scale_by[j * blocks + b] = float(rng() % 1000);
+        }
+      }
+      rows.q = q.data(), columns.q = q_by.data();
+      rows.scale = scale.data(), columns.scale = scale_by.data();
+      rows.every_zero = columns.every_zero = 5;
+      if (zeros) rows.zero = zero.data(), columns.zero = zero_by.data();
+      Pool pool(2);
+      const auto a = pack_q4(rows, pool), b = pack_q4(columns, pool);
+      EXPECT_EQ(a->has_zeros, zeros);
+      EXPECT_EQ(a->zero, b->zero);
+      EXPECT_EQ(a->panel_bytes(), b->panel_bytes());
+      EXPECT_EQ(std::memcmp(a->groups(), b->groups(), (n + 15) / 16 * a->panel_bytes()), 0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sdx

@@ -155,41 +155,22 @@ size_t scratch_q4(const MatMulNBits& a, const Call& call) {
   return gemm_q4_scratch_bytes(rows_of(call.in[0].dims()), a.depth, a.columns, call.threads);
 }
 
-// Rows of the file are columns of the matrix: what the kernel packs is turned first.
+// Rows of the file are columns of the matrix.
 std::shared_ptr<const void> pack_q4_of(const MatMulNBits& a, const Call& call, Pool& pool) {
   const Source from = source_of(a, call);
-  const size_t n = a.columns, blocks = a.blocks();
-  std::vector<uint8_t> q((a.depth * n + 1) / 2), zeros;
-  std::vector<float> scales(blocks * n);
-  const auto put = [](std::vector<uint8_t>& to, size_t i, unsigned value) {
-    to[i / 2] = uint8_t(to[i / 2] | value << (i % 2 * 4));
-  };
-  // Two rows at a time end at a whole byte.
-  pool.parallel((a.depth + 1) / 2, 8, [&](size_t begin, size_t end, int) {
-    for (size_t k = 2 * begin; k < std::min(2 * end, a.depth); ++k) {
-      const uint8_t* column = from.q + k / a.block * a.block_bytes();
-      for (size_t j = 0; j < n; ++j, column += blocks * a.block_bytes()) {
-        put(q, k * n + j, unpacked(column, k % a.block, 4));
-      }
-    }
-  });
-  const bool given = from.zeros.present();
-  zeros.resize((blocks * n + 1) / 2, given ? 0 : 0x88);
-  for (size_t block = 0; block < blocks; ++block) {
-    for (size_t j = 0; j < n; ++j) {
-      scales[block * n + j] = from.scales.data<float>()[j * blocks + block];
-      if (given)
-        put(zeros, block * n + j,
-            unpacked(from.zeros.data<uint8_t>() + j * a.zero_bytes(), block, 4));
-    }
-  }
   Q4Source source;
   source.k = a.depth;
-  source.n = n;
+  source.n = a.columns;
   source.block = a.block;
-  source.q = q.data();
-  source.scale = scales.data();
-  source.zero = zeros.data();
+  source.by_columns = true;
+  source.q = from.q;
+  source.q_column = a.blocks() * a.block_bytes();
+  source.scale = from.scales.data<float>();
+  source.every_zero = 8;
+  if (from.zeros.present()) {
+    source.zero = from.zeros.data<uint8_t>();
+    source.zero_column = a.zero_bytes();
+  }
   return pack_q4(source, pool);
 }
 
