@@ -136,8 +136,9 @@ def slowest(line):
 def draw(options):
     parts = []
     for path in sorted(options.history.glob("*.jsonl")):
-        lines = sorted(map(json.loads, path.read_text().splitlines()), key=lambda line: line["time"])
-        if not lines:
+        lines = [line for line in map(json.loads, path.read_text().splitlines()) if line.get("format") == 1]
+        lines.sort(key=lambda line: line["time"])
+        if not lines:  # another script's
             continue
         last = lines[-1]
         title = f'{last["cpu"]}, {last["cpus"]} CPUs, {last["level"]}; {len(lines)} builds, onnxruntime {last["onnxruntime"]}'
