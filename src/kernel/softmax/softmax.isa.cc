@@ -142,10 +142,10 @@ constexpr float kNotSmall = -53.0f;
 template <class F>
 SDX_INLINE F near_power(F x) {
   const auto e = lanes::exp_parts(x);
-#if defined(SDX_ISA_avx512)
-  return ldexp(e.hi, e.n);
+#if defined(SDX_ISA_avx2) || defined(SDX_ISA_neon)
+  return from_bits(bits(e.hi) + (to_i32(e.n) << 23));  // n of a NaN is 0 there in its low bits
 #else
-  return from_bits(bits(e.hi) + (to_i32(e.n) << 23));  // n of a NaN is 0 in its low bits
+  return ldexp(e.hi, e.n);
 #endif
 }
 
