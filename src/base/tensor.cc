@@ -31,13 +31,14 @@ std::string to_string(std::span<const int64_t> dims) {
 }
 
 std::shared_ptr<void> allocate_aligned(size_t bytes) {
-  // Malloc keeps small blocks at hand for each thread, aligned_alloc does not; and one block holds
-  // the count of owners too.
+  // Malloc keeps small blocks at hand for each thread, aligned_alloc does not.
   constexpr size_t kSmall = 4096;
   if (bytes <= kSmall) {
-    const auto block = std::make_shared_for_overwrite<std::byte[]>(bytes + kAlignment);
-    const auto at = reinterpret_cast<uintptr_t>(block.get());
-    return {block, block.get() + (kAlignment - at % kAlignment) % kAlignment};
+    auto* const block = static_cast<std::byte*>(std::malloc(bytes + kAlignment));
+    if (block == nullptr) throw std::bad_alloc();
+    const auto at = reinterpret_cast<uintptr_t>(block);
+    return {std::shared_ptr<void>(block, std::free),
+            block + (kAlignment - at % kAlignment) % kAlignment};
   }
   const size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   void* memory = std::aligned_alloc(kAlignment, rounded);
