@@ -35,7 +35,7 @@ with socket.socket() as probe:
     port = probe.getsockname()[1]
 with open(config, "w") as file:
     file.write(f"port: {port}\nreactors: 2\nworkers: 3\npoll_seconds: 0.05\nmodel_control: true\nworking_memory_bytes: 100000000\nrecord: {folder}/records\n"
-               "defaults: {threads: 1}  # the engine's own threads hand over by atomics that a sanitizer outside of it does not see\n")
+               "defaults: {threads: 2}  # the engine's own threads too\n")
 subprocess.run(["protoc", f"-I{HERE}/..", f"--python_out={folder}", f"{HERE}/../inference.proto"], check=True)
 sys.path.insert(0, folder)
 pb = importlib.import_module("inference_pb2")
