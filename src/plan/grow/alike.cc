@@ -4,6 +4,8 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "typed/same_use.h"
+
 namespace sdx::plan {
 
 using typed::Graph;
@@ -11,7 +13,9 @@ using typed::Node;
 
 bool same_fact(const Fact& a, const Fact& b) {
   return &a == &b || (a.kind == b.kind && a.type == b.type && a.value == b.value &&
-                      a.shape == b.shape && a.symbolic == b.symbolic);
+                      a.shape == b.shape && a.symbolic == b.symbolic &&
+                      (a.element == b.element ||
+                       (a.element && b.element && same_fact(*a.element, *b.element))));
 }
 
 namespace {
@@ -34,11 +38,6 @@ size_t hash_of(const Fact& fact) {
     for (size_t i = 0; i < fact.value->bytes(); ++i) add(bytes[i] + 1U);
   }
   return hash == 0 ? 1 : hash;
-}
-
-bool of_one_kind(const sdx::Node& a, const sdx::Node& b) {
-  return a.opset == b.opset && a.wanted == b.wanted && a.formal_inputs == b.formal_inputs &&
-         same_attributes(a, b);
 }
 
 }  // namespace
@@ -76,7 +75,7 @@ Alike::Alike(const Graph& graph) : facts(1, 0) {
     if (node.kind != Node::Kind::op || !node.op().deterministic || has_bodies(node.use)) continue;
     auto& firsts = first_of_kind[node.use.op];
     const auto like = std::find_if(firsts.begin(), firsts.end(), [&](uint32_t first) {
-      return of_one_kind(graph.node(first).use, node.use);
+      return typed::same_use(graph.node(first).use, node.use);
     });
     if (like != firsts.end()) {
       kinds[id] = kinds[*like];
