@@ -1,8 +1,8 @@
 // turn: a tile of a matrix transposed, for elements of 1, 2, 4 and 8 bytes.
 //
 // Lines of the source may lie a power of two apart, and then share a few sets of the caches. Such a
-// tile is first copied, line by line, into a buffer whose rows do not collide, so that every line of
-// either side is touched once.
+// tile is first copied, line by line, into a buffer whose rows do not collide, so that every line
+// of either side is touched once.
 #pragma once
 
 #include <cstddef>
