@@ -27,7 +27,10 @@ const Function kFunctions[] = {
     {"tanh", UnaryOp::tanh, std::tanh},
     {"erf", UnaryOp::erf, std::erf},
     {"sigmoid", UnaryOp::sigmoid,
-     [](double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }},
+     [](double x) {
+       if (x < -87) return 0.0;
+       return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x));
+     }},
     {"softplus", UnaryOp::softplus,
      [](double x) { return (x > 0 ? x : 0.0) + std::log1p(std::exp(-std::fabs(x))); }},
     {"log", UnaryOp::log, std::log},

@@ -78,17 +78,18 @@ SDX_INLINE F expm1(F x) {
   return select(is_nan(x), nan<F>(), select(x > F(88.0f), exp(x), kept));
 }
 
-// 1 / (1 + e^-x) for -104 <= x < 0 as t / (1 + t) with t = e^x.
+// 1 / (1 + e^-x) for -87 <= x < 0 as t / (1 + t) with t = e^x. Below -40 that is t to the last
+// bit; what t leaves out would be subnormal there, and slow.
 template <class F>
 SDX_INLINE F sigmoid_far_below(F x) {
   const auto e = exp_parts(x);
-  const F t = ldexp(e.hi, e.n), t_lo = ldexp(e.lo, e.n);
+  const F t = ldexp(e.hi, e.n), t_lo = ldexp(e.lo, max_raw(e.n, F(-60.0f)));
   const F below = F(1.0f) + t;
   const F below_lo = (t - (below - F(1.0f))) + t_lo;
   const F inverse = F(1.0f) / below;
   const F quotient = t * inverse;
   const F rest = fma(negate(quotient), below, t) + fma(negate(quotient), below_lo, t_lo);
-  return fma(rest, inverse, quotient);
+  return select(x < F(-40.0f), t, fma(rest, inverse, quotient));
 }
 
 // For x = n ln 2 + r from -10 to 0, 1 / (1 + e^-x) is 2^n times a polynomial in the distance from a
@@ -135,10 +136,15 @@ struct SigmoidTable {
 };
 
 // 1 / (1 + e^-x), for x > 0 as the difference from 1 of its value for -x. NaN gives a number.
+//
+// Below -87 it is 0. It would be less than 2^-125 there and soon subnormal, and so would x times
+// it: a product that meets such numbers takes a hundred times as long on common machines.
 template <class F>
 SDX_INLINE F sigmoid_of_number(F x) {
   using T = SigmoidTable;
-  const F z = max_raw(negative_magnitude(x), F(-104.0f));  // -104 for NaN, too
+  const F least(-87.0f);
+  const F below_0 = negative_magnitude(x);
+  const F z = max_raw(below_0, least);  // -87 for NaN, too
   const F magic(0x1.8p23f);
   const F shifted = fma(z, F(0x1.715476p+0f), magic);
   const auto at = bits(shifted);
@@ -150,7 +156,10 @@ SDX_INLINE F sigmoid_of_number(F x) {
   p = fma(p, t, lookup(T::p1, at));
   F below = ldexp(fma(p, t, lookup(T::p0, at)), shifted - magic);
   const auto far = z < F(-10.0f);
-  if (any(far)) below = select(far, sigmoid_far_below(z), below);
+  if (any(far)) {
+    below = select(far, sigmoid_far_below(z), below);
+    below = select(below_0 < least, F(0.0f), below);
+  }
   return select(x < F(0.0f), below, F(1.0f) - below);
 }
 template <class F>
