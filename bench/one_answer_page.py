@@ -16,7 +16,8 @@ Made by `bench/one_answer_page.py` of the records in [bench/history/one_answer.j
 offers. Sardonyx: levels, numbers of threads, optimisation on and off. onnxruntime: its four levels of optimisation and the same
 numbers of threads. "Answers" counts different ones, by their bits; one is what is promised. The distance is ||a - b|| / ||b|| between
 an answer and that of the model as written with one thread. Anybody can add a machine; `sardonyx attest` and `sardonyx verify`
-([cli.md](cli.md)) prove a single answer to others.
+([cli.md](cli.md)) prove a single answer to others. A digest is of the version that its record names; where a later one answers
+otherwise, [CHANGELOG.md](../CHANGELOG.md) says so under "Answers".
 """
 
 
