@@ -126,6 +126,7 @@ Result<Graph> optimize(const Graph& graph, const Watch& watch) {
   SDX_TRY(pass(lay_out(now, Aim::turns)));
   SDX_TRY(pass(apply_rules(now, rules(), "rules")));
   SDX_TRY(pass(apply_rules(now, rules_on_programs(), "rules_on_programs")));
+  SDX_TRY(pass(apply_rules(now, constant_rules(), "constant_rules")));
   SDX_TRY(pass(lay_out(now, Aim::kernels)));
   SDX_TRY(pass(apply_rules(now, joining_rules(), "joining_rules")));
   return now;

@@ -28,6 +28,11 @@ std::span<const Rule> rules_on_programs() {
   return kRules;
 }
 
+std::span<const Rule> constant_rules() {
+  static const Rule kRules[] = {dequantised_weights};
+  return kRules;
+}
+
 std::span<const Rule> joining_rules() {
   static const Rule kRules[] = {join_convs, join_parts, join_sums};
   return kRules;

@@ -40,6 +40,11 @@ extern const Rule quantised_elementwise;
 
 std::span<const Rule> rules_on_programs();
 
+// What is still quantised then is read as floats.
+extern const Rule dequantised_weights;
+
+std::span<const Rule> constant_rules();
+
 // What remains to do once it is chosen how images lie (rewrite/layout).
 extern const Rule join_convs;
 extern const Rule join_parts;

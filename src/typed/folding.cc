@@ -178,8 +178,12 @@ FoldingAccount::FoldingAccount(const Graph& graph) {
   Budget& budget = *Budget::open();
   budget.grant_nodes(size_t{1} << 32);  // subgraphs are typed again as often as passes look at them
   for (const Node& node : graph.nodes()) {
-    if (node.kind == Node::Kind::constant && node.outputs[0].value)
-      budget.grant_bytes(node.outputs[0].value->bytes());
+    if (node.kind != Node::Kind::constant || !node.outputs[0].value) continue;
+    const Tensor& value = *node.outputs[0].value;
+    budget.grant_bytes(value.bytes());
+    // Weights of few bits may be read as floats.
+    if (is_integer(value.type()) && bits(value.type()) <= 8)
+      budget.grant_bytes(value.count() * sizeof(float));
   }
 }
 
