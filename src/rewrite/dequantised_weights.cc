@@ -4,8 +4,6 @@
 //
 // Rules that compute with the integers come before; what is left feeds products of floats, whose
 // kernels pack it as they pack other weights.
-#include <algorithm>
-
 #include "base/budget.h"
 #include "ops/list.h"
 #include "rewrite/rules.h"

@@ -1,11 +1,8 @@
 #include <gtest/gtest.h>
 
-#include <bit>
-
 #include "base/budget.h"
 #include "rewrite/rewrite.h"
-#include "typed/eval.h"
-#include "typed/text.h"
+#include "rewrite/rewrite_testing.h"
 
 namespace sdx::rewrite {
 namespace {
@@ -20,12 +17,6 @@ const char* const kProduct = R"(graph "g" {
   output "y" = %y
 })";
 
-typed::Graph graph(std::string_view text) {
-  auto parsed = typed::parse(text);
-  EXPECT_TRUE(parsed.ok()) << parsed.error().text();
-  return *std::move(parsed);
-}
-
 size_t dequantisations(const typed::Graph& made) {
   size_t count = 0;
   for (const typed::Node& node : made.nodes())
@@ -39,13 +30,7 @@ TEST(DequantisedWeights, weights_that_a_product_reads_as_floats_are_dequantised_
   const auto after = optimize(before);
   ASSERT_TRUE(after.ok()) << after.error().text();
   EXPECT_EQ(dequantisations(*after), 0u);
-  const std::vector<Value> x = {Tensor::of<float>({1, 4}, {0.1f, -2.5f, 3.25f, 7.0f})};
-  const auto old_y = typed::eval(before, x), new_y = typed::eval(*after, x);
-  ASSERT_TRUE(old_y.ok() && new_y.ok());
-  for (size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(std::bit_cast<uint32_t>((*old_y)[0].tensor().data<float>()[i]),
-              std::bit_cast<uint32_t>((*new_y)[0].tensor().data<float>()[i]));
-  }
+  expect_same_answers(before, *after, {Tensor::of<float>({1, 4}, {0.1f, -2.5f, 3.25f, 7.0f})});
 }
 
 TEST(DequantisedWeights, what_the_budget_of_a_model_does_not_allow_is_left_to_the_run) {

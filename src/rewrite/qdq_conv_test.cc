@@ -2,18 +2,11 @@
 // convolution.
 #include <gtest/gtest.h>
 
+#include "rewrite/rewrite_testing.h"
 #include "rewrite/rules.h"
-#include "typed/eval.h"
-#include "typed/text.h"
 
 namespace sdx::rewrite {
 namespace {
-
-typed::Graph graph(std::string_view text) {
-  auto parsed = typed::parse(text);
-  EXPECT_TRUE(parsed.ok()) << parsed.error().text();
-  return *std::move(parsed);
-}
 
 // A 1x1 convolution of two channels into one; the scale of x is a power of two.
 const char* const kIsland = R"(graph "g" {

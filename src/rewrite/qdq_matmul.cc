@@ -58,6 +58,11 @@ std::optional<Operands> operands(const Rewriting& r, const Node& product) {
   return Operands{*a, *b};
 }
 
+// A scale or zero point: one number has no axes.
+Outlet constant(Rewriting& r, const Tensor& value) {
+  return r.made.constant(value.count() == 1 ? value.reshaped({}) : value);
+}
+
 Result<Wires> in_bytes(Rewriting& r, const Node& node) {
   const Node* product = r.only_from(node.inputs[0], ops::matmul);
   const auto y = quantised(r, node, node.outputs[0].type);
@@ -65,14 +70,12 @@ Result<Wires> in_bytes(Rewriting& r, const Node& node) {
   const auto factors = operands(r, *product);
   if (!factors) return Wires();
   const auto& [a, b] = *factors;
-  const auto constant = [&](const Tensor& value) {
-    return r.made.constant(value.count() == 1 ? value.reshaped({}) : value);
-  };
   const Node* stands_for[] = {product, &node};
   SDX_ASSIGN(std::vector<Outlet> wires,
              r.add(ops::qlinear_matmul, {},
-                   {r.now(a.tensor), constant(*a.scale), constant(*a.zero), r.now(b.tensor),
-                    constant(*b.scale), constant(*b.zero), constant(*y->scale), constant(*y->zero)},
+                   {r.now(a.tensor), constant(r, *a.scale), constant(r, *a.zero), r.now(b.tensor),
+                    constant(r, *b.scale), constant(r, *b.zero), constant(r, *y->scale),
+                    constant(r, *y->zero)},
                    1, stands_for));
   return Wires(std::move(wires));
 }
@@ -92,18 +95,15 @@ Result<Wires> in_floats(Rewriting& r, const Node& node, uint32_t id) {
   Tensor scale = Tensor::make(DType::f32, b.scale->dims());
   for (size_t i = 0; i < scale.count(); ++i)
     scale.data<float>()[i] = *a.scale->data<float>() * b.scale->data<float>()[i];
-  const auto constant = [&](const Tensor& value) {
-    return r.made.constant(value.count() == 1 ? value.reshaped({}) : value);
-  };
   const Node* stands_for[] = {&node};
   SDX_ASSIGN(const std::vector<Outlet> sums,
              r.add(ops::matmul_integer, {},
-                   {r.now(a.tensor), r.now(b.tensor), constant(*a.zero), constant(*b.zero)}, 1,
-                   stands_for));
+                   {r.now(a.tensor), r.now(b.tensor), constant(r, *a.zero), constant(r, *b.zero)},
+                   1, stands_for));
   SDX_ASSIGN(const std::vector<Outlet> floats,
              r.add(ops::cast, {{"to", int64_t(DType::f32)}}, {sums[0]}, 1, stands_for));
   SDX_ASSIGN(std::vector<Outlet> wires,
-             r.add(ops::mul, {}, {floats[0], constant(scale)}, 1, stands_for));
+             r.add(ops::mul, {}, {floats[0], constant(r, scale)}, 1, stands_for));
   return Wires(std::move(wires));
 }
 

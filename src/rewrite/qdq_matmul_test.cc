@@ -5,17 +5,10 @@
 #include <algorithm>
 
 #include "rewrite/rewrite.h"
-#include "typed/eval.h"
-#include "typed/text.h"
+#include "rewrite/rewrite_testing.h"
 
 namespace sdx::rewrite {
 namespace {
-
-typed::Graph graph(std::string_view text) {
-  auto parsed = typed::parse(text);
-  EXPECT_TRUE(parsed.ok()) << parsed.error().text();
-  return *std::move(parsed);
-}
 
 std::vector<std::string> ops_of(const typed::Graph& made) {
   std::vector<std::string> names;

@@ -1,13 +1,20 @@
-// What the tests of rewrites share: numbers in no order, and the proof that a rewrite keeps every
-// bit.
+// What the tests of rewrites share: graphs from their text, numbers in no order, and the proof that
+// a rewrite keeps every bit.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include "typed/eval.h"
 #include "typed/graph.h"
+#include "typed/text.h"
 
 namespace sdx::rewrite {
+
+inline typed::Graph graph(std::string_view text) {
+  auto parsed = typed::parse(text);
+  EXPECT_TRUE(parsed.ok()) << parsed.error().text();
+  return *std::move(parsed);
+}
 
 inline Tensor some(const Dims& dims, uint32_t seed, float scale = 0x1p-31f) {
   Tensor tensor = Tensor::make(DType::f32, dims);

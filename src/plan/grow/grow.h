@@ -5,12 +5,11 @@
 // So the first plan of a graph is kept as a Base, with a trace of how it was specialised. For other
 // sizes, constants that were folded from sizes are folded again by the trace; then the nodes that a
 // change reaches are made again, one for all that do the same, and all others shared; steps of the
-// former are chosen again; and
-// the layout of memory, which leaves room, is shared as long as all fits. So a new size costs what
-// it changes, and where the plan of an old size has gone out of use, not even the rest is copied.
-// Where
-// more than sizes would change (something folds that did not, another branch is taken, a kernel
-// wants other packed weights), nothing is grown and the graph is planned anew.
+// former are chosen again; and the layout of memory, which leaves room, is shared as long as all
+// fits. So a new size costs what it changes, and where the plan of an old size has gone out of use,
+// not even the rest is copied. Where more than sizes would change (something folds that did not,
+// another branch is taken, a kernel wants other packed weights), nothing is grown and the graph is
+// planned anew.
 #pragma once
 
 #include "plan/grow/alike.h"
