@@ -1,6 +1,5 @@
 #include "bounds.h"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -12,6 +11,7 @@
 #include "base/deadline.h"
 #include "bytes/file.h"
 #include "bytes/unfinished.h"
+#include "system.h"
 
 namespace sdx::cli {
 namespace {
@@ -30,19 +30,8 @@ void watch(Clock::time_point end) {
     std::this_thread::sleep_until(end + std::chrono::milliseconds(500));
     say_time_is_up();
     remove_unfinished_files();
-    ::_exit(2);
+    std::_Exit(2);
   }).detach();
-}
-
-// What is mapped for reading alone, a model's file say, does not count.
-Status limit_memory(size_t bytes) {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_DATA, &limit) != 0)
-    return fail("SDX-C0081", "--memory-limit: the system has no limit on data");
-  if (bytes < limit.rlim_max) limit.rlim_cur = bytes;
-  if (::setrlimit(RLIMIT_DATA, &limit) != 0)
-    return fail("SDX-C0081", "--memory-limit: the system refuses {} bytes", bytes);
-  return ok();
 }
 
 }  // namespace

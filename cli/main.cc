@@ -19,6 +19,7 @@
 #include "progress.h"
 #include "score/score.h"
 #include "streaming.h"
+#include "system.h"
 #include "tools.h"
 #include "words.h"
 
@@ -170,9 +171,10 @@ int program(int argc, char** argv, std::span<const MakeCommand> more) {
       "One model, one answer: an ONNX engine whose results have the same bits everywhere.",
       "sardonyx");
   parser.require_subcommand(1);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+  for (const int signal : ending_signals()) {
     if (::signal(signal, on_end) == SIG_IGN) ::signal(signal, SIG_IGN);
   }
+  open_streams();
   survive_shortened_files();
   stack::widen_threads();
   const CommandLine app(parser);

@@ -1,10 +1,9 @@
 #include "outputs.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 
+#include "base/system.h"
 #include "model/tensor.h"
 #include "npy.h"
 #include "npz.h"
@@ -104,7 +103,7 @@ Status write_values(const std::vector<Written>& values, const std::string& folde
   const bool exists = fs::exists(target, error);
   if (exists && !fs::is_directory(target, error))
     return fail("SDX-C0041", "{} is not a folder", folder);
-  const std::string unique = fmt::format(".sardonyx-{}", ::getpid());
+  const std::string unique = fmt::format(".sardonyx-{}", system::process_number());
   if (!exists && target.has_parent_path()) fs::create_directories(target.parent_path(), error);
   if (error) return io_error(target.parent_path(), error);
 

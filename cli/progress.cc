@@ -1,7 +1,6 @@
 #include "progress.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+
+#include "system.h"
 
 namespace sdx::cli {
 namespace {
@@ -39,11 +40,6 @@ std::string duration(double seconds) {
   if (whole < 100) return fmt::format("{} s", whole);
   if (whole < 6000) return fmt::format("{} min {} s", whole / 60, whole % 60);
   return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
-}
-
-size_t columns() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 std::string bar(size_t done, size_t total) {
@@ -99,7 +95,8 @@ void Progress::at(size_t done, size_t total, std::string_view name) {
   next_ = now + kBetweenDraws;
   drawn_ = true;
   constexpr size_t kBracketsAndSpaces = 24;
-  const size_t used = work_.size() + kBracketsAndSpaces + text.size() + 1, width = columns();
+  const size_t used = work_.size() + kBracketsAndSpaces + text.size() + 1,
+               width = terminal_columns();
   const std::string_view shown = name.substr(0, width > used + 1 ? width - used - 1 : 0);
   std::fprintf(stderr, "\r\033[K%s %s %s %.*s", work_.c_str(), bar(done, total).c_str(),
                text.c_str(), static_cast<int>(shown.size()), shown.data());

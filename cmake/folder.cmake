@@ -1,10 +1,26 @@
 # One folder of src/ is one target, sdx_<folder>, with the include path of the folders it may see and of no other.
-# HEADERS names what it starts from (precompiled.cmake). Its files are compiled in batches (batches.cmake) unless ALONE.
+# HEADERS names what it starts from (precompiled.cmake). Its files are compiled in batches (batches.cmake), but those that
+# are compiled once not if it is ALONE; batches reach across its own folders where it is ACROSS.
 #
 #   x.cc         compiled once
 #   x.isa.cc     compiled once per instruction set, with SDX_ISA=portable|avx2|avx512|neon (see kernel/isa.h)
+#   x.posix.cc   compiled for systems of that kind: posix, or plain and windows (see base/system.h)
 #   x_test.cc    linked into the folder's test program, <folder>_test
 #   x_bench.cc   linked into the folder's benchmark program, <folder>_bench
+
+if(WIN32)
+  set(SDX_SYSTEMS plain windows)
+else()
+  set(SDX_SYSTEMS posix)
+endif()
+# Leaves the files of other systems out of the list.
+function(sdx_of_this_system name_of_list)
+  set(others posix plain windows)
+  list(REMOVE_ITEM others ${SDX_SYSTEMS})
+  list(JOIN others "|" others)
+  list(FILTER ${name_of_list} EXCLUDE REGEX "\\.(${others})\\.cc$")
+  set(${name_of_list} ${${name_of_list}} PARENT_SCOPE)
+endfunction()
 
 set(SDX_ISAS portable)
 set(SDX_FLAGS_ISA -O3)
@@ -29,9 +45,13 @@ endif()
 
 # Code that runs once per model and not per element is compiled with less effort (COLD).
 set(SDX_FLAGS_COLD $<$<CONFIG:Release>:-O1>)
+if(SDX_OPTIMIZE)
+  set(SDX_FLAGS_ISA "")
+  set(SDX_FLAGS_COLD "")
+endif()
 
 function(sdx_folder name)
-  cmake_parse_arguments(ARG "COLD;ALONE" "HEADERS" "DEPS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "COLD;ALONE;ACROSS" "HEADERS" "DEPS;LINK" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})
   # "#include <folder>/x.h" resolves through a directory that holds this folder alone.
   set(root ${CMAKE_BINARY_DIR}/road/${name})
@@ -46,6 +66,7 @@ function(sdx_folder name)
   endforeach()
 
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.cc)
+  sdx_of_this_system(sources)
   foreach(kind test bench isa)
     set(${kind}_sources ${sources})
   endforeach()
@@ -58,9 +79,17 @@ function(sdx_folder name)
   set_property(GLOBAL PROPERTY SDX_HEADERS_${name} "${ARG_HEADERS}")
   set_property(GLOBAL APPEND PROPERTY SDX_FOLDERS ${name})
 
+  set(across "")
+  if(ARG_ACROSS)
+    set(across ACROSS)
+  endif()
   if(sources)
     if(NOT ARG_ALONE)
-      sdx_batches(sources 6 ${sources})
+      set(size 6)
+      if(ARG_COLD)  # large batches take less, but an operator's should take seconds
+        set(size 10)
+      endif()
+      sdx_batches(sources ${size} ${across} ${sources})
     endif()
     sdx_objects(sdx_${name} ${name} ${sources})
     sdx_precompile(sdx_${name} ${ARG_HEADERS})
@@ -71,6 +100,7 @@ function(sdx_folder name)
   if(isa_sources AND SDX_FUZZ)
     sdx_kernels_of_gcc(sdx_${name} "${isa_sources}")
   elseif(isa_sources)
+    sdx_batches(isa_sources 6 ${across} ${isa_sources})
     foreach(isa ${SDX_ISAS})
       sdx_objects(sdx_${name}_${isa} ${name} ${isa_sources})
       target_compile_definitions(sdx_${name}_${isa} PRIVATE SDX_ISA=${isa} SDX_ISA_${isa}=1)

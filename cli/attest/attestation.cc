@@ -1,12 +1,11 @@
 #include "attest/attestation.h"
 
-#include <sys/utsname.h>
-
 #include <fstream>
 
 #include "api/digest.h"
 #include "base/endian.h"
 #include "base/sha256.h"
+#include "base/system.h"
 #include "bounds.h"
 #include "bytes/file.h"
 #include "kernel/cpus.h"
@@ -50,13 +49,7 @@ std::string processor() {
     const size_t at = line.find(':');
     if (at != std::string::npos && at + 2 <= line.size()) return line.substr(at + 2);
   }
-  utsname name;
-  return ::uname(&name) == 0 ? name.machine : "";
-}
-
-std::string system_name() {
-  utsname name;
-  return ::uname(&name) == 0 ? fmt::format("{} {}", name.sysname, name.machine) : "";
+  return system::machine();
 }
 
 Result<std::string> file_sha256(const std::string& path) {
@@ -187,7 +180,7 @@ Result<Attestation> attest(Attestation asked, EngineFlags engine) {
                    {"threads", threads > 0 ? threads : allowed_cpus()},
                    {"optimize", engine.optimize},
                    {"processor", processor()},
-                   {"system", system_name()}};
+                   {"system", system::name()}};
   return asked;
 }
 

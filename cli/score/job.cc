@@ -1,17 +1,13 @@
 #include "score/job.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "bytes/file.h"
+#include "system.h"
 
 namespace sdx::cli::score {
 namespace {
@@ -123,17 +119,6 @@ std::vector<Part> parts_of(const Job& job, size_t source, const Stamp& stamp) {
   return parts;
 }
 
-Status sync(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool done = file >= 0 && ::fsync(file) == 0;
-  const int reason = errno;
-  if (file >= 0) ::close(file);
-  // Some file systems have folders that cannot be synced; what they promise is theirs.
-  if (!done && reason != EINVAL)
-    return fail("SDX-C0104", "{}: not on the disk: {}", path, std::strerror(reason));
-  return ok();
-}
-
 Status write_whole(const std::string& path, const std::string& text) {
   SDX_ASSIGN(const auto file, FileWriter::create(path));
   SDX_TRY(file->write(std::as_bytes(std::span(text))));
@@ -196,7 +181,7 @@ bool files_are_there(const Part& part, const std::string& folder) {
 }
 
 void forget(const Part& part, const std::string& folder) {
-  ::unlink((folder + "/" + part.name() + ".json").c_str());
+  std::remove((folder + "/" + part.name() + ".json").c_str());
 }
 
 Result<std::vector<Part>> manifests(const Job& job, const std::string& folder,

@@ -77,7 +77,6 @@ Result<std::vector<Part>> manifests(const Job& job, const std::string& folder,
 
 // A file that stands on the disk, under its name, when this returns.
 Status write_whole(const std::string& path, const std::string& text);
-Status sync(const std::string& path);
 // The names of a folder's files, in order.
 Result<std::vector<std::string>> names_in(const std::string& folder);
 Result<std::string> read_text(const std::string& path);

@@ -8,6 +8,7 @@
 #include "bounds.h"
 #include "bytes/file.h"
 #include "npy.h"
+#include "system.h"
 
 namespace sdx::cli::score {
 namespace {

@@ -1,7 +1,5 @@
 #include "score/source.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
@@ -10,6 +8,7 @@
 #include "npy.h"
 #include "npz.h"
 #include "score/csv.h"
+#include "system.h"
 #include "words.h"
 
 namespace sdx::cli::score {
@@ -71,15 +70,12 @@ Status fits(const Tensor& tensor, const RowInput& input, int64_t rows) {
 Result<std::shared_ptr<const Source>> Source::open(const std::string& path,
                                                    const std::vector<RowInput>& inputs) {
   const auto opened = [&]() -> Result<std::shared_ptr<const Source>> {
-    struct stat state {};
-    if (::stat(path.c_str(), &state) != 0)
-      return fail("SDX-C0116", "it cannot be read: {}", std::strerror(errno));
+    SDX_ASSIGN(const FileTimes times, file_times(path));
     auto source = std::make_shared<Source>();
     source->path = path;
     SDX_ASSIGN(source->tensors, read(path, inputs));
     const Tensor& first = source->tensors[0];
-    source->stamp = {first.rank() == 0 ? 0 : first.dims()[0], uint64_t(state.st_size),
-                     int64_t{state.st_mtim.tv_sec} * 1'000'000'000 + state.st_mtim.tv_nsec};
+    source->stamp = {first.rank() == 0 ? 0 : first.dims()[0], times.bytes, times.modified_ns};
     for (size_t i = 0; i < inputs.size(); ++i)
       SDX_TRY(fits(source->tensors[i], inputs[i], source->stamp.rows));
     return std::shared_ptr<const Source>(std::move(source));

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
-#include <new>
+
+#include "base/system.h"
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -50,11 +50,9 @@ void choose_pages(void*, size_t, HugePages) {}
 
 std::shared_ptr<void> allocate_huge(size_t bytes, HugePages pages) {
   bytes = (std::max<size_t>(1, bytes) + kHugePage - 1) / kHugePage * kHugePage;
-  void* memory = std::aligned_alloc(kHugePage, bytes);
-  if (memory == nullptr) throw std::bad_alloc();
-  const std::shared_ptr<void> owner(memory, std::free);
-  choose_pages(memory, bytes, pages);
-  return owner;
+  std::shared_ptr<void> memory = system::aligned_memory(kHugePage, bytes);
+  choose_pages(memory.get(), bytes, pages);
+  return memory;
 }
 
 }  // namespace sdx

@@ -1,12 +1,11 @@
 #include "base/keyed.h"
 
-#include <sys/random.h>
-#include <unistd.h>
-
 #include <array>
 #include <bit>
 #include <chrono>
 #include <cstring>
+
+#include "base/system.h"
 
 namespace sdx {
 namespace {
@@ -31,10 +30,10 @@ struct State {
 // put the stack.
 HashKey drawn() {
   HashKey key{};
-  if (getentropy(&key, sizeof key) == 0) return key;
+  if (system::random_bytes(&key, sizeof key)) return key;
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
   const std::array<uint64_t, 3> seeds{uint64_t(now), uint64_t(reinterpret_cast<uintptr_t>(&key)),
-                                      uint64_t(getpid())};
+                                      uint64_t(system::process_number())};
   const std::string_view bytes(reinterpret_cast<const char*>(seeds.data()), sizeof seeds);
   return {keyed_hash(bytes, {1, 2}), keyed_hash(bytes, {3, 4})};
 }

@@ -1,11 +1,10 @@
 #include "base/pages.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cstdint>
 #include <map>
 #include <mutex>
+
+#include "base/system.h"
 
 namespace sdx {
 namespace {
@@ -57,15 +56,11 @@ std::optional<MappedPlace> mapped_place(const void* begin, size_t bytes) {
 }
 
 void release_pages(const void* begin, size_t bytes) {
-  static const auto kPage = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto first = reinterpret_cast<uintptr_t>(begin);
-  const uintptr_t from = (first + kPage - 1) / kPage * kPage, to = (first + bytes) / kPage * kPage;
-  if (from >= to) return;
   Mappings& all = mappings();
   const std::lock_guard lock(all.mutex);
   // Only inside a mapping: private memory would lose its content.
-  if (all.find(first, bytes) == all.at.end()) return;
-  madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
+  if (all.find(reinterpret_cast<uintptr_t>(begin), bytes) == all.at.end()) return;
+  system::drop_pages(begin, bytes);
 }
 
 }  // namespace sdx

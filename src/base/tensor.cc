@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/system.h"
+
 namespace sdx {
 
 Result<size_t> element_count(std::span<const int64_t> dims) {
@@ -41,9 +43,7 @@ std::shared_ptr<void> allocate_aligned(size_t bytes) {
             block + (kAlignment - at % kAlignment) % kAlignment};
   }
   const size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  void* memory = std::aligned_alloc(kAlignment, rounded);
-  if (memory == nullptr) throw std::bad_alloc();
-  return {memory, std::free};
+  return system::aligned_memory(kAlignment, rounded);
 }
 
 Tensor::Tensor(const Tensor&) = default;

@@ -1,14 +1,8 @@
 #include "bytes/external.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 
 #include "bytes/sha1.h"
 
@@ -76,51 +70,13 @@ Result<ExternalPlace> external_place(
 
 Result<std::shared_ptr<ExternalFiles>> ExternalFiles::open(const std::string& folder,
                                                            size_t most_bytes) {
-  std::shared_ptr<ExternalFiles> files(new ExternalFiles(most_bytes));
-  files->folder_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (files->folder_ < 0) {
-    return fail("SDX-B0001", "cannot open the folder \"{}\": {}", folder, std::strerror(errno));
-  }
-  return files;
-}
-
-ExternalFiles::~ExternalFiles() {
-  if (folder_ >= 0) ::close(folder_);
+  SDX_ASSIGN(auto opened, Folder::open(folder));
+  return std::shared_ptr<ExternalFiles>(new ExternalFiles(std::move(opened), most_bytes));
 }
 
 Result<std::shared_ptr<const MappedFile>> ExternalFiles::file(const std::string& location) {
   SDX_ASSIGN(const std::vector<std::string> parts, components(location));
-  int at = folder_;
-  // Each component is opened from the one before without following links, so what was checked is
-  // what is read.
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const int kind = i + 1 < parts.size() ? O_DIRECTORY : O_NONBLOCK;
-    const int next = ::openat(at, parts[i].c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | kind);
-    const int reason = errno;
-    struct stat info = {};
-    const bool link = next < 0 &&
-                      ::fstatat(at, parts[i].c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-                      S_ISLNK(info.st_mode);
-    if (at != folder_) ::close(at);
-    if (link) {
-      return fail("SDX-B0303", "external data: \"{}\" of \"{}\" is a symbolic link", parts[i],
-                  location);
-    }
-    if (next < 0) {
-      return fail("SDX-B0304", "external data: cannot open \"{}\": {}", location,
-                  std::strerror(reason));
-    }
-    at = next;
-  }
-  struct stat info = {};
-  if (::fstat(at, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink > 1) {
-    ::close(at);
-    Error error =
-        fail("SDX-B0303", "external data: \"{}\" has {} hard links", location, info.st_nlink);
-    error.help = "its other name may be a file from elsewhere; a copy of the file has one link";
-    return error;
-  }
-  return MappedFile::adopt(at, location, most_bytes_);
+  return folder_->file(parts, location, most_bytes_);
 }
 
 Result<ExternalFiles::Bytes> ExternalFiles::read(const ExternalPlace& place, uint64_t size) {

@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "bytes/file.h"
+#include "bytes/folder.h"
 
 namespace sdx {
 
@@ -33,9 +34,7 @@ Result<ExternalPlace> external_place(
 
 class ExternalFiles {
  public:
-  // Holds the folder open, so that a later rename of the folder cannot redirect the look-up.
   static Result<std::shared_ptr<ExternalFiles>> open(const std::string& folder, size_t most_bytes);
-  ~ExternalFiles();
   ExternalFiles(const ExternalFiles&) = delete;
   ExternalFiles& operator=(const ExternalFiles&) = delete;
 
@@ -48,7 +47,8 @@ class ExternalFiles {
   Result<Bytes> read(const ExternalPlace& place, uint64_t size);
 
  private:
-  explicit ExternalFiles(size_t most_bytes) : most_bytes_(most_bytes) {}
+  ExternalFiles(std::shared_ptr<const Folder> folder, size_t most_bytes)
+      : folder_(std::move(folder)), most_bytes_(most_bytes) {}
   Result<std::shared_ptr<const MappedFile>> file(const std::string& location);
 
   struct Opened {
@@ -56,7 +56,7 @@ class ExternalFiles {
     std::string checksum;  // computed when first asked for
   };
 
-  int folder_ = -1;
+  std::shared_ptr<const Folder> folder_;
   size_t most_bytes_;
   std::mutex mutex_;
   std::map<std::string, Opened> opened_;  // by location as written

@@ -1,4 +1,5 @@
-// Files: one mapped for reading, one written whole or not at all.
+// Files: one mapped for reading (or read as a whole, where the system maps none), one written whole
+// or not at all.
 //
 // A mapping is private and read-only, and lives as long as anyone shares it. A file that another
 // process shortens while it is mapped cannot be defended against here (the kernel raises SIGBUS);
@@ -17,7 +18,8 @@ namespace sdx {
 class MappedFile {
  public:
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path, size_t most_bytes);
-  // Takes over the open descriptor; `name` is for messages. Only regular files.
+  // Takes over the open descriptor; `name` is for messages. Only regular files. Not on systems that
+  // map none.
   static Result<std::shared_ptr<const MappedFile>> adopt(int descriptor, const std::string& name,
                                                          size_t most_bytes);
   ~MappedFile();
@@ -33,6 +35,7 @@ class MappedFile {
   std::string name_;
   const std::byte* data_ = nullptr;
   size_t size_ = 0;
+  std::shared_ptr<void> memory_;  // where nothing is mapped
 };
 
 // Writes beside `path` and takes its place on commit; without a commit nothing is left.

@@ -1,7 +1,5 @@
 #include "kernel/pool.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "base/system.h"
 #include "kernel/cpus.h"
 
 namespace sdx {
@@ -37,8 +36,10 @@ thread_local int inside_loop = -1;
 std::atomic<int> forks{0};
 
 int count_forks() {
-  static const int registered =
-      pthread_atfork(nullptr, nullptr, [] { forks.fetch_add(1, std::memory_order_relaxed); });
+  static const bool registered = [] {
+    system::after_fork([] { forks.fetch_add(1, std::memory_order_relaxed); });
+    return true;
+  }();
   (void)registered;
   return forks.load(std::memory_order_relaxed);
 }
