@@ -4,7 +4,7 @@ JOBS  ?= $(shell nproc)
 
 .PHONY: all configure configure-test demo test checks bench serve install wheel deb check-deb site ops format check-format fuzz \
         out-of-memory proofs soak scale scaling arm64 test-arm64 static static-arm64 test-static \
-        s390x riscv64 test-s390x test-riscv64 tidy clean
+        s390x riscv64 test-s390x test-riscv64 windows test-windows tidy clean
 
 all: configure-test
 	cmake --build $(BUILD) -j $(JOBS)
@@ -152,6 +152,17 @@ s390x riscv64: configure
 test-s390x test-riscv64: test-%: %
 	cmake --build $(BUILD) -j $(JOBS) --target sardonyx_cli
 	tests/emulated.sh $(BUILD) build-$*/sardonyx qemu-$*-static
+
+# The program for Windows, by Debian's mingw-w64, and the official suites in wine with this machine's digests.
+windows: configure
+	@scripts/install_deps.sh $@
+	cmake --preset $@ >/dev/null
+	cmake --build build-$@ -j $(JOBS) --target sardonyx_cli
+	@stat -c '%n: %s bytes' build-$@/sardonyx.exe
+
+test-windows: windows
+	cmake --build $(BUILD) -j $(JOBS) --target sardonyx_cli
+	tests/emulated.sh $(BUILD) build-windows/sardonyx.exe wine
 
 tidy:
 	@$(MAKE) --no-print-directory checks PARTS=tidy

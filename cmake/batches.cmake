@@ -5,20 +5,25 @@
 #
 #   sdx_batches(result 6 a.cc b.cc ...)   `result`: files to compile in place of these
 #
-# A file with properties of its own stays alone. Batches do not reach across folders, so that a new file moves few others.
+# A file with definitions of its own stays alone, and one with the property SDX_ALONE. Batches do not reach across folders,
+# so that a new file moves few others; with ACROSS after the size they do, where folders hold few files each.
 
 include(CMakeDependentOption)
 cmake_dependent_option(SDX_BATCHES "compile files of a folder together" ON
                        "CMAKE_BUILD_TYPE STREQUAL Release;NOT SDX_FUZZ;NOT SDX_SANITIZE" OFF)
 
 function(sdx_batches result size)
-  set(compiled ${ARGN})
+  cmake_parse_arguments(ARG "ACROSS" "" "" ${ARGN})
+  set(compiled ${ARG_UNPARSED_ARGUMENTS})
   if(SDX_BATCHES)
     set(compiled "")
     set(batch "")
     set(batch_folder "")
-    foreach(source ${ARGN} "")  # the last one ends the last batch
+    foreach(source ${ARG_UNPARSED_ARGUMENTS} "")  # the last one ends the last batch
       get_filename_component(folder "${source}" DIRECTORY)
+      if(ARG_ACROSS AND source)
+        set(folder across)
+      endif()
       list(LENGTH batch length)
       if(batch AND (length EQUAL size OR NOT folder STREQUAL batch_folder))
         sdx_batch(file ${batch})
@@ -29,7 +34,8 @@ function(sdx_batches result size)
         break()
       endif()
       get_source_file_property(definitions ${source} COMPILE_DEFINITIONS)
-      if(definitions)
+      get_source_file_property(alone ${source} SDX_ALONE)
+      if(definitions OR alone)
         list(APPEND compiled ${source})
         continue()
       endif()

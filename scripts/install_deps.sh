@@ -2,7 +2,7 @@
 # Installs the Debian packages that are missing; silent when there are none.
 #   scripts/install_deps.sh            what building the library and the program takes
 #   scripts/install_deps.sh PART...    and also what these parts take: test, package, site, fuzz, checks, proofs,
-#                                      serve, scale, arm64, s390x, riscv64
+#                                      serve, scale, arm64, s390x, riscv64, windows
 set -euo pipefail
 packages=(
   g++ cmake ninja-build ccache make pkg-config git
@@ -24,7 +24,9 @@ for part in "$@"; do
     proofs) packages+=("${proofs[@]}") ;;
     serve)  # the server, and the clients of its tests
       packages+=(libnghttp2-dev libssl-dev libsimdjson-dev curl openssl nghttp2-client wrk protobuf-compiler python3-grpcio
-                 python3-protobuf libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc nodejs npm chromium) ;;
+                 python3-protobuf libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc chromium)
+      # Where node came from somewhere else it brought its npm along, and Debian's would not go with it.
+      command -v npm >/dev/null || packages+=(nodejs npm) ;;
     scale)  # engines that carry rows and requests to many machines (docs/scaling.md)
       packages+=(python3-distributed python3-dask python3-pandas haproxy nats-server parallel python3-numpy python3-yaml) ;;
     arm64)  # the cross compiler, libraries of arm64 beside this machine's, and what runs and counts them
@@ -36,9 +38,10 @@ for part in "$@"; do
       done ;;
     s390x) packages+=(g++-s390x-linux-gnu qemu-user-static) ;;
     riscv64) packages+=(g++-riscv64-linux-gnu qemu-user-static) ;;
+    windows) packages+=(g++-mingw-w64-x86-64-posix wine wine64) ;;
     checks) packages+=(clang clang-tidy libclang-rt-dev) ;;
     *)
-      echo "install_deps.sh: no part \"$part\": test, package, site, fuzz, checks, proofs, serve, scale, arm64, s390x or riscv64" >&2
+      echo "install_deps.sh: no part \"$part\": test, package, site, fuzz, checks, proofs, serve, scale, arm64, s390x, riscv64 or windows" >&2
       exit 2 ;;
   esac
 done
