@@ -4,6 +4,17 @@
 
 namespace sdx {
 
+Error::Error(std::string code, std::string what, std::vector<std::string> where, std::string help)
+    : code(std::move(code)),
+      what(std::move(what)),
+      where(std::move(where)),
+      help(std::move(help)) {}
+Error::Error(const Error&) = default;
+Error::Error(Error&&) noexcept = default;
+Error& Error::operator=(const Error&) = default;
+Error& Error::operator=(Error&&) noexcept = default;
+Error::~Error() = default;
+
 Error Error::in(std::string place) && {
   where.push_back(printable(place));
   return std::move(*this);
@@ -24,7 +35,7 @@ std::string Error::text() const {
 namespace detail {
 
 Error failed(std::string_view code, fmt::string_view format, fmt::format_args args) {
-  return Error{std::string(code), printable(fmt::vformat(format, args), true), {}, {}};
+  return Error(std::string(code), printable(fmt::vformat(format, args), true));
 }
 
 ErrorBox::ErrorBox(Error&& error) : error_(new Error(std::move(error))) {}

@@ -29,6 +29,16 @@ namespace sdx::model {
 struct Graph;
 struct Type;
 
+// The large messages are made, copied and moved by functions of model.cc: as long as each file that
+// holds a message had its own, they were a good part of what it took to compile.
+#define SDX_MADE_ELSEWHERE(M) \
+  M();                        \
+  M(const M&);                \
+  M(M&&) noexcept;            \
+  M& operator=(const M&);     \
+  M& operator=(M&&) noexcept; \
+  ~M()
+
 struct Message {
   uint32_t present = 0;  // bit n: singular field number n stood in the file, or was marked as set
   std::string unknown;   // fields the protocol does not name: their bytes, tags included
@@ -61,6 +71,7 @@ enum class DataLocation : int32_t { in_message = 0, external = 1 };
 // TensorProto. Typed fields are kept packed as they were written: float_data and double_data
 // little-endian, the others as varints; model/tensor.h decodes.
 struct TensorData : Message {
+  SDX_MADE_ELSEWHERE(TensorData);
   std::vector<int64_t> dims;
   int32_t data_type = 0;  // ONNX's number; see dtype()
   std::optional<Segment> segment;
@@ -125,6 +136,7 @@ struct OpaqueType : Message {
 };
 
 struct Type : Message {  // TypeProto
+  SDX_MADE_ELSEWHERE(Type);
   std::variant<std::monostate, TensorType, SequenceType, MapType, OptionalType, SparseTensorType,
                OpaqueType>
       value;
@@ -139,6 +151,7 @@ struct Type : Message {  // TypeProto
 };
 
 struct ValueInfo : Message {
+  SDX_MADE_ELSEWHERE(ValueInfo);
   std::string name;
   std::optional<Type> type;
   std::string doc_string;
@@ -164,6 +177,7 @@ enum class AttributeType : int32_t {
 };
 
 struct Attribute : Message {
+  SDX_MADE_ELSEWHERE(Attribute);
   std::string name, ref_attr_name, doc_string;
   AttributeType type = AttributeType::undefined;
   float f = 0;
@@ -201,6 +215,7 @@ struct ShardingSpec : Message {
   std::vector<ShardedDim> sharded_dim;
 };
 struct NodeDeviceConfiguration : Message {
+  SDX_MADE_ELSEWHERE(NodeDeviceConfiguration);
   std::string configuration_id;
   std::vector<ShardingSpec> sharding_spec;
   int32_t pipeline_stage = 0;
@@ -212,6 +227,7 @@ struct DeviceConfiguration : Message {
 };
 
 struct Node : Message {
+  SDX_MADE_ELSEWHERE(Node);
   std::vector<std::string> input, output;  // an empty name: no value there
   std::string name, op_type, domain, overload;
   std::vector<Attribute> attribute;
@@ -228,6 +244,7 @@ struct TensorAnnotation : Message {
 };
 
 struct Graph : Message {
+  SDX_MADE_ELSEWHERE(Graph);
   std::vector<Node> node;
   std::string name;
   std::vector<TensorData> initializer;
@@ -239,6 +256,7 @@ struct Graph : Message {
 };
 
 struct Function : Message {
+  SDX_MADE_ELSEWHERE(Function);
   std::string name;
   std::vector<std::string> input, output, attribute;
   std::vector<Attribute> attribute_proto;
@@ -256,6 +274,7 @@ struct TrainingInfo : Message {
 };
 
 struct Model : Message {
+  SDX_MADE_ELSEWHERE(Model);
   int64_t ir_version = 0;
   std::vector<OpsetId> opset_import;
   std::string producer_name, producer_version, domain;
@@ -269,6 +288,8 @@ struct Model : Message {
 
   std::string path;  // the file it was read from, if any; not a field
 };
+
+#undef SDX_MADE_ELSEWHERE
 
 // onnx-operators.proto: a published set of operators. `magic` is "ONNXOPSET".
 struct OperatorInfo : Message {
@@ -326,3 +347,11 @@ struct OptionalData : Message {
 };
 
 }  // namespace sdx::model
+
+// What they are kept in, for the same reason.
+extern template class std::vector<sdx::model::StringEntry>;
+extern template class std::vector<sdx::model::TensorData>;
+extern template class std::vector<sdx::model::ValueInfo>;
+extern template class std::vector<sdx::model::Attribute>;
+extern template class std::vector<sdx::model::Node>;
+extern template class std::vector<sdx::model::Function>;

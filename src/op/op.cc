@@ -9,6 +9,11 @@ View view_of(const Tensor& tensor) {
   return {tensor.type(), tensor.dims(), const_cast<void*>(tensor.raw()), tensor.count()};
 }
 
+Result<std::shared_ptr<const void>> detail::owned(const void* attributes,
+                                                  void (*destroy)(const void*)) {
+  return std::shared_ptr<const void>(attributes, destroy);
+}
+
 const std::vector<Signature>& Op::signatures() const {
   static std::mutex mutex;
   static std::map<const Op*, std::vector<Signature>> folded;

@@ -151,6 +151,9 @@ struct Op {
 
 namespace detail {
 
+// One kind of owner for all attributes: std::make_shared would make one for each type.
+Result<std::shared_ptr<const void>> owned(const void* attributes, void (*destroy)(const void*));
+
 template <const auto& kDecl>
 struct Erased {
   using A = typename std::remove_cvref_t<decltype(kDecl)>::Attributes;
@@ -200,8 +203,9 @@ constexpr Op erase() {
   op.attributes = &kAttributesOf<A>;
   op.read = [](const Node& node, const Facts& in) -> Result<std::shared_ptr<const void>> {
     Result<A> attrs = kDecl.read(node, in);
-    if (!attrs) return std::move(attrs).error();
-    return std::shared_ptr<const void>(std::make_shared<const A>(*std::move(attrs)));
+    if (!attrs) return std::move(attrs).failure();
+    return detail::owned(new A(*std::move(attrs)),
+                         [](const void* a) { delete static_cast<const A*>(a); });
   };
   op.infer = [](const void* a, const Facts& in) { return kDecl.infer(E::as(a), in); };
   op.reference = [](const void* a, Args& args) { return kDecl.reference(E::as(a), args); };
