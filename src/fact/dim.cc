@@ -239,6 +239,36 @@ Result<Dim> broadcast(const Dim& a, const Dim& b) {
 
 Dim Dim::bind(const Bindings& bindings) const {
   if (is_const()) return *this;
+  // Most sizes come to a number, and need no polynomial on the way.
+  struct Number {
+    static std::optional<int64_t> of(const Atom& atom, const Bindings& bindings) {
+      if (atom.kind == Kind::symbol) {
+        const auto at = bindings.find(atom.name);
+        return at == bindings.end() ? std::nullopt : std::optional(at->second);
+      }
+      const auto a = of(atom.a, bindings), b = of(atom.b, bindings);
+      if (!a || !b) return std::nullopt;
+      if (atom.kind == Kind::min) return std::min(*a, *b);
+      if (atom.kind == Kind::max) return std::max(*a, *b);
+      if (atom.kind == Kind::broadcast || *b == 0) return std::nullopt;
+      return floor_quotient(*a, *b);
+    }
+    static std::optional<int64_t> of(const Dim& dim, const Bindings& bindings) {
+      if (dim.is_const()) return dim.value();
+      int64_t sum = 0;
+      for (const auto& [key, term] : *dim.poly_) {
+        int64_t product = term.factor;
+        for (const auto& atom : term.atoms) {
+          const auto factor = of(*atom, bindings);
+          if (!factor) return std::nullopt;
+          product = mul(product, *factor);
+        }
+        sum = add(sum, product);
+      }
+      return sum;
+    }
+  };
+  if (const auto number = Number::of(*this, bindings)) return *number;
   Dim sum = 0;
   for (const auto& [key, term] : *poly_) {
     Dim value = term.factor;

@@ -13,38 +13,6 @@
 namespace sdx::plan {
 namespace {
 
-// Binds the symbols of one declared shape to the sizes that came in.
-Status bind(const std::string& name, const Fact& fact, const Tensor& tensor, Bindings& bindings,
-            std::map<std::string, std::string>& bound_by) {
-  const auto mismatch = [&](std::string_view why) {
-    return fail("SDX-R0011", "input \"{}\" is {}{}, expected {}: {}", name,
-                short_name(tensor.type()), to_string(tensor.dims()), fact.text(), why);
-  };
-  if (fact.type != DType::undefined && tensor.type() != fact.type)
-    return mismatch("the element type differs");
-  if (!fact.shape) return ok();
-  if (tensor.rank() != fact.rank()) return mismatch("the rank differs");
-  for (size_t axis = 0; axis < fact.rank(); ++axis) {
-    const int64_t size = tensor.dims()[axis];
-    const Dim dim = fact.dim(axis).bind(bindings);
-    if (dim.is_const()) {
-      if (dim.value() == size) continue;
-      std::vector<std::string> names;
-      fact.dim(axis).symbols(names);
-      const std::string also = names.empty() ? ""
-                                             : fmt::format(" ({} = {} by {})", names[0],
-                                                           bindings[names[0]], bound_by[names[0]]);
-      return mismatch(fmt::format("dimension {} is {}, not {}{}", axis, size, dim.value(), also));
-    }
-    // A subgraph may know an outer size only as an expression: then the expression is bound.
-    const auto solved = dim.solve(size);
-    const std::string symbol = solved ? solved->first : expression_symbol(fact.dim(axis));
-    bindings[symbol] = solved ? solved->second : size;
-    bound_by[symbol] = fmt::format("input \"{}\" dimension {}", name, axis);
-  }
-  return ok();
-}
-
 // Outputs get memory of their own, and a small file may ask for much.
 Status outputs_fit(const Plan& plan, size_t most) {
   const auto& outputs = plan.graph.outputs();
@@ -106,6 +74,7 @@ Compiled::Compiled(rewrite::Rewritten rewritten, const Settings& settings,
       settings_(settings),
       pool_(std::move(pool)),
       packs_(std::move(packs)),
+      binder_(rewritten_.graph()),
       lasting_(std::make_unique<Lasting>()) {}
 
 Compiled::~Compiled() = default;
@@ -154,28 +123,7 @@ Status Compiled::prepare() {
 
 Result<std::shared_ptr<const Planned>> Compiled::planned_for(std::span<const Value> inputs) const {
   const typed::Graph& graph = this->graph();
-  const auto& sources = graph.inputs();
-  if (inputs.size() != sources.size()) {
-    return fail("SDX-R0010", "{} inputs given, the model takes {}", inputs.size(), sources.size());
-  }
-  Bindings bindings;
-  std::map<std::string, std::string> bound_by;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const Fact& fact = graph.fact(sources[i]);
-    const std::string& name = graph.node(sources[i].node).use.name;
-    if (fact.is_tensor() && inputs[i].is_tensor()) {
-      const Tensor& tensor = inputs[i].tensor();
-      SDX_TRY(bind(name, fact, tensor, bindings, bound_by));
-      if (fact.type == DType::undefined) bindings[type_symbol(i)] = int64_t(tensor.type());
-      if (fact.shape) continue;
-      bindings[rank_symbol(i)] = int64_t(tensor.rank());
-      for (size_t axis = 0; axis < tensor.rank(); ++axis)
-        bindings[size_symbol(i, axis)] = tensor.dims()[axis];
-    } else if (!admits(fact, inputs[i])) {
-      return fail("SDX-R0011", "input \"{}\" is {}, expected {}", name, fact_of(inputs[i]).text(),
-                  fact.text());
-    }
-  }
+  SDX_ASSIGN(const Bindings bindings, binder_.bind(graph, inputs));
   if (graph.assumptions) SDX_TRY(graph.assumptions->check(bindings));
   return planned_under(bindings);
 }
@@ -200,10 +148,7 @@ Result<std::shared_ptr<const Planned>> Compiled::planned_under(const Bindings& b
     }
   }
   if (base_) {
-    std::vector<Fact> inputs;
-    const typed::Graph& graph = rewritten_.graph();
-    for (size_t i = 0; i < graph.inputs().size(); ++i)
-      inputs.push_back(bound_input(graph.fact(graph.inputs()[i]), i, bindings));
+    const OpenInputs inputs = binder_.open_inputs(rewritten_.graph(), bindings);
     SDX_ASSIGN(std::optional<Plan> plan,
                grown(*base_, inputs, bindings, *pool_, settings_.most_arena_bytes, spare_plan()));
     if (plan) return keep(bindings, *std::move(plan));

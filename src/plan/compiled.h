@@ -7,6 +7,7 @@
 #include <mutex>
 #include <span>
 
+#include "plan/binder.h"
 #include "plan/plan.h"
 #include "typed/body.h"
 
@@ -92,6 +93,7 @@ class Compiled {
   Settings settings_;
   std::shared_ptr<Pool> pool_;
   std::shared_ptr<Packs> packs_;  // none: there will be one plan
+  Binder binder_;
   BodyPlans lasting_bodies_;
   mutable std::mutex mutex_;
   std::unique_ptr<Lasting> lasting_;

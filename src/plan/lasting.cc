@@ -13,10 +13,13 @@ using Shared = std::shared_ptr<const typed::GraphBody>;
 class LastingSource final : public BodySource {
  public:
   LastingSource(Shared body, const Bindings& bindings) : body_(std::move(body)) {
-    for (const Fact& fact : body_->outputs()) outputs_.push_back(bound(fact, bindings));
+    Facts outputs;
+    outputs.reserve(body_->outputs().size());
+    for (const Fact& fact : body_->outputs()) outputs.push_back(bound(fact, bindings));
+    outputs_ = std::make_shared<const Facts>(std::move(outputs));
   }
   size_t inputs() const override { return 0; }  // such subgraphs have captured wires alone
-  size_t outputs() const override { return outputs_.size(); }
+  size_t outputs() const override { return outputs_->size(); }
   Result<std::shared_ptr<const Body>> type(const Facts&, const Facts&) const override {
     return std::shared_ptr<const Body>(std::make_shared<LastingBody>(body_, outputs_));
   }
@@ -24,7 +27,7 @@ class LastingSource final : public BodySource {
 
  private:
   Shared body_;
-  Facts outputs_;
+  std::shared_ptr<const Facts> outputs_;
 };
 
 const LastingSource* lasting(const std::shared_ptr<const BodySource>& source) {
@@ -44,12 +47,14 @@ bool settles(const typed::Graph& graph, const Bindings& bindings) {
 }  // namespace
 
 Fact bound(Fact fact, const Bindings& bindings) {
-  if (fact.shape) {
-    for (Dim& dim : *fact.shape) {
-      if (dim.is_const()) continue;
-      const auto whole = bindings.find(expression_symbol(dim));
-      dim = whole != bindings.end() ? Dim(whole->second) : dim.bind(bindings);
-    }
+  // Expressions that are bound as such are rare, and their names take long to write.
+  const auto first = bindings.lower_bound("=");
+  const bool expressions = first != bindings.end() && first->first.starts_with('=');
+  for (size_t axis = 0; fact.shape && axis < fact.shape->size(); ++axis) {
+    Dim& dim = (*fact.shape)[axis];
+    if (dim.is_const()) continue;
+    const auto whole = expressions ? bindings.find(expression_symbol(dim)) : bindings.end();
+    dim = whole != bindings.end() ? Dim(whole->second) : dim.bind(bindings);
   }
   if (fact.symbolic) {
     for (Dim& element : *fact.symbolic) element = element.bind(bindings);

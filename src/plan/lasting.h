@@ -15,10 +15,10 @@ namespace sdx::plan {
 // A subgraph typed with symbols, with what its outputs are for the sizes at hand.
 class LastingBody final : public Body {
  public:
-  LastingBody(std::shared_ptr<const typed::GraphBody> body, Facts outputs)
+  LastingBody(std::shared_ptr<const typed::GraphBody> body, std::shared_ptr<const Facts> outputs)
       : body_(std::move(body)), outputs_(std::move(outputs)) {}
   const Facts& inputs() const override { return body_->inputs(); }
-  const Facts& outputs() const override { return outputs_; }
+  const Facts& outputs() const override { return *outputs_; }
   Result<std::vector<Value>> run(std::span<const Value> inputs, Pool& pool,
                                  Isa isa) const override {
     return body_->run(inputs, pool, isa);
@@ -27,7 +27,7 @@ class LastingBody final : public Body {
 
  private:
   std::shared_ptr<const typed::GraphBody> body_;
-  Facts outputs_;
+  std::shared_ptr<const Facts> outputs_;
 };
 
 // Those of one compiled graph.

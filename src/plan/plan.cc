@@ -18,14 +18,17 @@ bool concrete(const Fact& fact) {
 // The first kernel that fits. A late step chooses when it runs.
 void choose_kernel(Step& step, const typed::Graph& graph, const Options& options) {
   const typed::Node& node = graph.node(step.node);
-  const Facts in = graph.facts(node.inputs);
-  const bool known = std::all_of(in.begin(), in.end(), concrete) &&
-                     std::all_of(node.outputs.begin(), node.outputs.end(), concrete);
-  step.late = !known || node.op().whole_values;
+  const auto is_known = [&](const typed::Outlet input) { return concrete(graph.fact(input)); };
+  const auto known = [&] {
+    return std::all_of(node.inputs.begin(), node.inputs.end(), is_known) &&
+           std::all_of(node.outputs.begin(), node.outputs.end(), concrete);
+  };
+  step.late = node.op().whole_values || !known();
   step.has_bodies = has_bodies(node.use);
   // Strings own heap memory: an arena cannot hold them.
   for (const Fact& fact : node.outputs) step.late |= fact.type == DType::string;
   if (step.late || options.reference) return;
+  const Facts in = graph.facts(node.inputs);
   const Call call{in, node.outputs, options.isa, options.threads};
   for (const Op::AnyKernel& kernel : node.op().kernels) {
     if (!kernel.fits(node.resolved.get(), call)) continue;

@@ -38,11 +38,6 @@ bool Session::prepared_for(std::span<const Value> inputs) const {
 Status Session::prepare(std::span<const Value> inputs) {
   if (prepared_for(inputs)) return ok();
   SDX_ASSIGN(auto planned, compiled_->planned_for(inputs));
-  planned_for_.clear();
-  for (const Value& value : inputs)
-    planned_for_.push_back(value.is_tensor() ? value.tensor().dims() : Dims{});
-  if (planned == planned_) return ok();
-  bodies_.clear();  // they belong to the plan
   // Should memory run out while it is laid out, the session has no plan.
   struct Unless {
     std::shared_ptr<const plan::Planned>* planned;
@@ -50,8 +45,19 @@ Status Session::prepare(std::span<const Value> inputs) {
       if (planned != nullptr) planned->reset();
     }
   } unless{&planned_};
+  planned_for_.resize(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].is_tensor()) {
+      planned_for_[i] = inputs[i].tensor().dims();
+    } else {
+      planned_for_[i].clear();
+    }
+  }
   const auto before = std::exchange(planned_, std::move(planned));
-  if (before == nullptr || !resize(before->plan)) SDX_TRY(lay_out());
+  if (before != planned_) {
+    bodies_.clear();  // they belong to the plan
+    if (before == nullptr || !resize(before->plan)) SDX_TRY(lay_out());
+  }
   unless.planned = nullptr;
   return ok();
 }
@@ -189,7 +195,8 @@ Status Session::lay_out() {
 // The same for a plan that differs from the one before in sizes alone. False: it does in more.
 bool Session::resize(const plan::Plan& before) {
   const plan::Plan& plan = planned_->plan;
-  if (plan.layout == nullptr || plan.layout != before.layout || arena_ == nullptr) return false;
+  if (plan.layout == nullptr || plan.layout != before.layout) return false;
+  if (plan.arena_bytes + slack_ > arena_size_) return false;
   const auto other = [&](uint32_t id) { return &plan.graph.node(id) != &before.graph.node(id); };
   for (size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];

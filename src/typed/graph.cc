@@ -137,15 +137,35 @@ Outlet Graph::constant(Tensor value, std::string name) {
 
 namespace {
 
-// What a use of an operator comes to: a node, or the values that it folds into.
-struct Made {
-  Node node;
+// What a use of an operator comes to: a node's attributes and facts, or values that it folds into.
+struct Typed {
+  std::shared_ptr<const void> resolved;
+  Facts outputs;
   std::optional<std::vector<Value>> folded;
 };
 
+// A size that only running tells gets a symbol of its own: the one that it had in `before`, if it
+// had one.
+Dim named(const Graph& graph, uint32_t id, size_t slot, size_t axis, const Facts* before) {
+  std::string name = "?";
+  name += place_in(graph.name);
+  name += std::to_string(id) + '.' + std::to_string(slot) + '.' + std::to_string(axis);
+  if (before != nullptr && slot < before->size()) {
+    const auto& shape = (*before)[slot].shape;
+    if (shape && axis < shape->size() && !(*shape)[axis].is_const() &&
+        (*shape)[axis].text() == name) {
+      return (*shape)[axis];
+    }
+  }
+  return Dim::symbol(std::move(name));
+}
+
 // As node `id` of the graph. `known`: attributes are complete and types are those of the operator.
-Result<Made> make(const Graph& graph, uint32_t id, sdx::Node use, std::vector<Outlet> inputs,
-                  std::vector<std::string> origin, bool known) {
+// `before`: what node `id` gives in a graph of the same name. `in` lacks what subgraphs capture
+// where they do not look at it.
+Result<Typed> type(const Graph& graph, uint32_t id, sdx::Node& use,
+                   const std::vector<Outlet>& inputs, const Facts& in, bool known,
+                   const Facts* before = nullptr) {
   const Op& op = *use.op;
   const Signature* signature = op.at(use.opset);
   if (signature == nullptr) {
@@ -153,7 +173,6 @@ Result<Made> make(const Graph& graph, uint32_t id, sdx::Node use, std::vector<Ou
                 use.opset)
         .in(place(use));
   }
-  const Facts in = graph.facts(inputs);
   if (use.formal_inputs == 0) use.formal_inputs = in.size();
   const auto here = [&](Error error) {
     error.what = fmt::format("{}: {}", op.name, error.what);
@@ -183,12 +202,9 @@ Result<Made> make(const Graph& graph, uint32_t id, sdx::Node use, std::vector<Ou
       const auto count = element_count(fact.dims());
       if (!count) return here(count.error());
     }
-    // A size that only running tells gets a symbol of its own.
     for (size_t axis = 0; fact.shape && axis < fact.shape->size(); ++axis) {
-      if ((*fact.shape)[axis].is_unknown()) {
-        (*fact.shape)[axis] =
-            Dim::symbol(fmt::format("?{}{}.{}.{}", place_in(graph.name), id, slot, axis));
-      }
+      Dim& dim = (*fact.shape)[axis];
+      if (dim.is_unknown()) dim = named(graph, id, slot, axis, before);
     }
     if (graph.assumptions && !graph.assumptions->empty()) graph.assumptions->simplify(fact);
     if (fact.symbolic && std::any_of(fact.symbolic->begin(), fact.symbolic->end(),
@@ -197,10 +213,10 @@ Result<Made> make(const Graph& graph, uint32_t id, sdx::Node use, std::vector<Ou
     }
   }
 
-  Made made;
+  Typed made;
   const bool tensors_only = std::all_of(
       out->begin(), out->end(), [](const Fact& f) { return !f.present() || f.is_tensor(); });
-  if (op.deterministic && tensors_only && all_constant(in) &&
+  if (op.deterministic && tensors_only && in.size() == inputs.size() && all_constant(in) &&
       worth_folding(op, use, resolved->get(), in, *out)) {
     std::vector<Value> values;
     for (const Fact& fact : in) values.push_back(fact.value ? Value(*fact.value) : Value());
@@ -210,10 +226,25 @@ Result<Made> make(const Graph& graph, uint32_t id, sdx::Node use, std::vector<Ou
     if (!folded && !is_left_to_run(folded.error())) return here(std::move(folded).error());
     if (folded) made.folded = *std::move(folded);
   }
+  made.resolved = *std::move(resolved);
+  made.outputs = *std::move(out);
+  return made;
+}
+
+struct Made {
+  Node node;
+  std::optional<std::vector<Value>> folded;
+};
+
+Result<Made> make(const Graph& graph, uint32_t id, sdx::Node use, std::vector<Outlet> inputs,
+                  std::vector<std::string> origin, bool known) {
+  SDX_ASSIGN(Typed typed, type(graph, id, use, inputs, graph.facts(inputs), known));
+  Made made;
+  made.folded = std::move(typed.folded);
   made.node.use = std::move(use);
-  made.node.resolved = *std::move(resolved);
+  made.node.resolved = std::move(typed.resolved);
   made.node.inputs = std::move(inputs);
-  made.node.outputs = *std::move(out);
+  made.node.outputs = std::move(typed.outputs);
   made.node.origin = std::move(origin);
   return made;
 }
@@ -300,14 +331,21 @@ Result<std::vector<Outlet>> Graph::take(const Graph& from, uint32_t id,
   return outlets_of(here, node.outputs.size());
 }
 
-// The node, if this graph alone has it: such a node may be written over.
+// The node, to be written over: a copy if others have it too.
 Node* Graph::own(uint32_t id, const Graph& from) {
-  const std::shared_ptr<const Node>& node = nodes_[id];
-  if (node == from.nodes_[id] || node.use_count() != 1) return nullptr;
+  std::shared_ptr<const Node>& node = nodes_[id];
+  if (node == from.nodes_[id] || node.use_count() != 1)
+    node = std::make_shared<Node>(from.node(id));
   return const_cast<Node*>(node.get());
 }
 
 void Graph::renew(uint32_t id, Fact fact) {
+  if (nodes_[id].use_count() == 1) {  // this graph alone has it
+    Node& node = const_cast<Node&>(*nodes_[id]);
+    node.outputs[0] = std::move(fact);
+    node.folded_from.clear();
+    return;
+  }
   Node node;
   node.kind = nodes_[id]->kind;
   node.use.name = nodes_[id]->use.name;
@@ -317,12 +355,19 @@ void Graph::renew(uint32_t id, Fact fact) {
 
 Result<bool> Graph::renew(uint32_t id, sdx::Node use, const Graph& from) {
   const Node& node = from.node(id);
+  // A subgraph captures many wires, and most nodes are those of the other graph.
   const bool known = std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Outlet input) {
-    return same_type(fact(input), from.fact(input));
+    return (input.present() && nodes_[input.node] == from.nodes_[input.node]) ||
+           same_type(fact(input), from.fact(input));
   });
-  SDX_ASSIGN(Made made, make(*this, id, std::move(use), node.inputs, node.origin, known));
+  const auto formal = node.inputs.begin() + std::ptrdiff_t(use.formal_inputs);
+  SDX_ASSIGN(Typed made, type(*this, id, use, node.inputs, facts({node.inputs.begin(), formal}),
+                              known, &node.outputs));
   if (made.folded) return false;
-  nodes_[id] = std::make_shared<Node>(std::move(made.node));
+  Node* mine = own(id, from);
+  mine->use = std::move(use);
+  mine->resolved = std::move(made.resolved);
+  mine->outputs = std::move(made.outputs);
   return true;
 }
 
@@ -332,18 +377,28 @@ Result<bool> Graph::renew(uint32_t id, const Graph& from) {
       std::all_of(node.inputs.begin(), node.inputs.end(),
                   [&](const Outlet input) { return same(fact(input), from.fact(input)); }) &&
       std::all_of(node.outputs.begin(), node.outputs.end(), is_settled);
-  if (!as_there) return renew(id, node.use, from);
-  share(id, from);
+  if (as_there) {
+    share(id, from);
+    return true;
+  }
+  const bool known = std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Outlet input) {
+    return same_type(fact(input), from.fact(input));
+  });
+  const bool owned = nodes_[id] != from.nodes_[id] && nodes_[id].use_count() == 1;
+  std::optional<sdx::Node> copy;
+  sdx::Node& use = owned ? own(id, from)->use : copy.emplace(node.use);
+  SDX_ASSIGN(Typed made,
+             type(*this, id, use, node.inputs, facts(node.inputs), known, &node.outputs));
+  if (made.folded) return false;
+  Node* mine = own(id, from);
+  if (copy) mine->use = *std::move(copy);
+  mine->resolved = std::move(made.resolved);
+  mine->outputs = std::move(made.outputs);
   return true;
 }
 
 void Graph::renew_like(uint32_t id, uint32_t like, const Graph& from) {
   Node* node = own(id, from);
-  if (node == nullptr) {
-    auto copy = std::make_shared<Node>(from.node(id));
-    node = copy.get();
-    nodes_[id] = std::move(copy);
-  }
   node->resolved = nodes_[like]->resolved;
   node->outputs = nodes_[like]->outputs;
 }

@@ -123,7 +123,7 @@ class Graph {
   // An operator's node: as it is in `from`, or made again where its inputs are others than there.
   // False, and nothing is done: it would be another kind of node, for it folds.
   Result<bool> renew(uint32_t id, const Graph& from);
-  // The same with another use of its operator.
+  // The same with another use of its operator, whose subgraphs are not to look at captured wires.
   Result<bool> renew(uint32_t id, sdx::Node use, const Graph& from);
   // The same where node `like`, which was made again, differs from it in nothing but its name and
   // where its inputs come from.

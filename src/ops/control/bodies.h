@@ -31,8 +31,9 @@ inline Fact join(const Fact& a, const Fact& b) {
     both.shape.reset();
     return both;
   }
+  static const Dim kUnknown = Dim::unknown();
   for (size_t i = 0; i < a.rank(); ++i) {
-    if (!(a.dim(i) == b.dim(i))) (*both.shape)[i] = Dim::unknown();
+    if (!(a.dim(i) == b.dim(i))) (*both.shape)[i] = kUnknown;
   }
   return both;
 }

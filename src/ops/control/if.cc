@@ -64,7 +64,8 @@ Result<Facts> infer(const If& a, const Facts& in) {
   Facts out;
   for (size_t i = 0; i < yes.size(); ++i) {
     const bool optional = yes[i].kind == Fact::Kind::optional || no[i].kind == Fact::Kind::optional;
-    if (!optional && yes[i].onnx_type() != no[i].onnx_type()) {
+    const bool tensors = yes[i].is_tensor() && no[i].is_tensor() && yes[i].type == no[i].type;
+    if (!optional && !tensors && yes[i].onnx_type() != no[i].onnx_type()) {
       return fail("SDX-T0603", "output {} is {} in then_branch and {} in else_branch", i,
                   yes[i].onnx_type(), no[i].onnx_type());
     }

@@ -32,7 +32,7 @@ std::vector<size_t> needed_entries(const Trace& trace) {
 }
 
 void Folded::input(Outlet source, const Fact& fact) {
-  if (same_fact(fact, trace_.made.fact(source))) return;
+  if (needed_.empty() || same_fact(fact, trace_.made.fact(source))) return;
   now_[source.node] = {fresh_.source(trace_.made.node(source.node).use.name, fact)};
 }
 

@@ -176,11 +176,10 @@ void Base::use(Layout laid_out) {
   for (const bool view : layout->views) place_of_step.push_back(view ? placed : placed++);
 }
 
-Result<std::optional<Plan>> grown(Base& base, const std::vector<Fact>& inputs,
-                                  const Bindings& bindings, Pool& pool, size_t most_bytes,
-                                  std::optional<Plan> spare) {
+Result<std::optional<Plan>> grown(Base& base, const OpenInputs& inputs, const Bindings& bindings,
+                                  Pool& pool, size_t most_bytes, std::optional<Plan> spare) {
   Folded folded(base.trace, base.needed);
-  for (size_t i = 0; i < inputs.size(); ++i) folded.input(base.trace.made.inputs()[i], inputs[i]);
+  for (const auto& [i, fact] : inputs) folded.input(base.trace.made.inputs()[i], fact);
   SDX_ASSIGN(const bool sizes_only, folded.walk());
   if (!sizes_only) return std::optional<Plan>();
   const Graph& old = base.unplaced.graph;

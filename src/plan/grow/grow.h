@@ -12,6 +12,7 @@
 // planned anew.
 #pragma once
 
+#include "plan/binder.h"
 #include "plan/grow/alike.h"
 #include "plan/memory.h"
 #include "plan/specialize.h"
@@ -36,11 +37,10 @@ struct Base {
   std::vector<uint32_t> place_of_step;                // among those that are no views
 };
 
-// The plan for these sizes; none if it must be made anew. `inputs` are the facts of the graph's
-// inputs under the bindings. A layout of more than `most_bytes` leaves no room. `spare` is a plan
+// The plan for these sizes; none if it must be made anew. `inputs` are the facts of the open inputs
+// under the bindings. A layout of more than `most_bytes` leaves no room. `spare` is a plan
 // of the base's layout that nobody needs any more: only what has another size is written again.
-Result<std::optional<Plan>> grown(Base& base, const std::vector<Fact>& inputs,
-                                  const Bindings& bindings, Pool& pool, size_t most_bytes,
-                                  std::optional<Plan> spare);
+Result<std::optional<Plan>> grown(Base& base, const OpenInputs& inputs, const Bindings& bindings,
+                                  Pool& pool, size_t most_bytes, std::optional<Plan> spare);
 
 }  // namespace sdx::plan

@@ -98,18 +98,20 @@ Result<bool> Resizing::renew(uint32_t node, const Bindings& bindings, Graph& gra
   return true;
 }
 
-Result<bool> Resizing::run(const std::vector<Fact>& inputs, const Bindings& bindings,
-                           const Folded& folded, Graph& graph) {
+Result<bool> Resizing::run(const OpenInputs& inputs, const Bindings& bindings, const Folded& folded,
+                           Graph& graph) {
   const Graph& old = base_.unplaced.graph;
-  size_t source = 0, constant = 0;
+  size_t source = 0, open = 0, constant = 0;
   for (uint32_t id = 0; id < old.size(); ++id) {
     const size_t before = changed_.size();
     if (source < base_.sources.size() && base_.sources[source] == id) {
-      const Fact& fact = inputs[source++];
-      if (!same_fact(fact, old.fact({id, 0}))) {
-        graph.renew(id, fact);
+      const size_t input = source++;
+      const bool may_change = open < inputs.size() && inputs[open].first == input;
+      if (may_change && !same_fact(inputs[open].second, old.fact({id, 0}))) {
+        graph.renew(id, inputs[open].second);
         changes(id, graph);
       }
+      open += may_change ? 1 : 0;
     } else if (constant < base_.folded.size() && base_.folded[constant].first == id) {
       if (const Fact* fact = folded.constant(base_.folded[constant++].second)) {
         graph.renew(id, *fact);

@@ -12,7 +12,7 @@ class Resizing {
 
   // Makes `graph`, a copy of the base's whose sizes may be those of any plan, that of these inputs:
   // nodes that no change reaches are shared with the base. False: more than sizes would change.
-  Result<bool> run(const std::vector<Fact>& inputs, const Bindings& bindings, const Folded& folded,
+  Result<bool> run(const OpenInputs& inputs, const Bindings& bindings, const Folded& folded,
                    typed::Graph& graph);
 
   // The nodes that are others than in the base, in order.
