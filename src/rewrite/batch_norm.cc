@@ -26,7 +26,7 @@ bool all_known_floats(const Rewriting& r, const Node& node) {
          });
 }
 
-Result<Wires> at(Rewriting& r, uint32_t id) {
+Result<Wires> batch_norm_at(Rewriting& r, uint32_t id) {
   const Node& node = r.old.node(id);
   if (!node.is(ops::batch_normalization)) return Wires();
   const auto& a = node.as<ops::BatchNorm>();
@@ -59,6 +59,6 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
 
 }  // namespace
 
-const Rule batch_norm{"batch_norm", at};
+const Rule batch_norm{"batch_norm", batch_norm_at};
 
 }  // namespace sdx::rewrite

@@ -16,7 +16,7 @@ using typed::Node;
 using typed::Outlet;
 using Wires = std::optional<std::vector<Outlet>>;
 
-Result<Wires> at(Rewriting& r, uint32_t id) {
+Result<Wires> dequantised_weights_at(Rewriting& r, uint32_t id) {
   const Node& node = r.old.node(id);
   if (!node.is(ops::dequantize_linear)) return Wires();
   std::vector<Value> inputs;
@@ -36,6 +36,6 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
 
 }  // namespace
 
-const Rule dequantised_weights{"dequantised_weights", at};
+const Rule dequantised_weights{"dequantised_weights", dequantised_weights_at};
 
 }  // namespace sdx::rewrite

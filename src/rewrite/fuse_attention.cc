@@ -160,7 +160,7 @@ Result<std::optional<std::vector<Outlet>>> output_at(Rewriting& r, uint32_t id) 
   return std::optional(std::move(wires));
 }
 
-Result<std::optional<std::vector<Outlet>>> at(Rewriting& r, uint32_t id) {
+Result<std::optional<std::vector<Outlet>>> fuse_attention_at(Rewriting& r, uint32_t id) {
   const auto not_here = [] { return std::optional<std::vector<Outlet>>(); };
   const Node& sum = r.old.node(id);
   if (sum.use.op != &ops::matmul || !runs_in_float(sum.outputs[0].type) ||
@@ -225,7 +225,7 @@ Result<std::optional<std::vector<Outlet>>> at(Rewriting& r, uint32_t id) {
 
 }  // namespace
 
-const Rule fuse_attention{"fuse_attention", at};
+const Rule fuse_attention{"fuse_attention", fuse_attention_at};
 const Rule attention_output{"attention_output", output_at};
 
 }  // namespace sdx::rewrite

@@ -111,7 +111,7 @@ bool is_product(const Node& node) {
                      [](const Op::AnyKernel& k) { return k.epilogue != nullptr; });
 }
 
-Result<std::optional<std::vector<Outlet>>> fuse(Rewriting& r, uint32_t id) {
+Result<std::optional<std::vector<Outlet>>> fuse_elementwise_at(Rewriting& r, uint32_t id) {
   const Node& node = r.old.node(id);
   const std::optional<Pointwise> op = instruction_of(r.old, node);
   if (!op) return std::optional<std::vector<Outlet>>();
@@ -156,6 +156,6 @@ Result<std::optional<std::vector<Outlet>>> fuse(Rewriting& r, uint32_t id) {
 
 }  // namespace
 
-const Rule fuse_elementwise{"fuse_elementwise", fuse};
+const Rule fuse_elementwise{"fuse_elementwise", fuse_elementwise_at};
 
 }  // namespace sdx::rewrite

@@ -11,7 +11,7 @@ namespace {
 using typed::Node;
 using typed::Outlet;
 
-Result<std::optional<std::vector<Outlet>>> at(Rewriting& r, uint32_t id) {
+Result<std::optional<std::vector<Outlet>>> integer_products_at(Rewriting& r, uint32_t id) {
   const Node& cast = r.old.node(id);
   const Node* product = cast.use.op == &ops::cast && cast.outputs[0].type == DType::f32
                             ? r.only_from(cast.inputs[0], ops::matmul_integer)
@@ -27,6 +27,6 @@ Result<std::optional<std::vector<Outlet>>> at(Rewriting& r, uint32_t id) {
 
 }  // namespace
 
-const Rule integer_products{"integer_products", at};
+const Rule integer_products{"integer_products", integer_products_at};
 
 }  // namespace sdx::rewrite

@@ -28,7 +28,7 @@ const typed::Pattern& product() {
   return kPattern;
 }
 
-Result<std::optional<std::vector<Outlet>>> fuse(Rewriting& r, uint32_t id) {
+Result<std::optional<std::vector<Outlet>>> matmul_q4_at(Rewriting& r, uint32_t id) {
   const std::optional<std::vector<Outlet>> not_here;
   const auto match = matched(product(), r, id);
   if (!match) return not_here;
@@ -51,6 +51,6 @@ Result<std::optional<std::vector<Outlet>>> fuse(Rewriting& r, uint32_t id) {
 
 }  // namespace
 
-const Rule matmul_q4{"matmul_q4", fuse};
+const Rule matmul_q4{"matmul_q4", matmul_q4_at};
 
 }  // namespace sdx::rewrite

@@ -18,7 +18,7 @@ using typed::Node;
 using typed::Outlet;
 using Wires = std::optional<std::vector<Outlet>>;
 
-Result<Wires> at(Rewriting& r, uint32_t id) {
+Result<Wires> qdq_conv_at(Rewriting& r, uint32_t id) {
   const Node& node = r.old.node(id);
   if (node.use.op != &ops::quantize_linear) return Wires();
   const Node* conv = r.only_from(node.inputs[0], ops::conv);
@@ -42,6 +42,6 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
 
 }  // namespace
 
-const Rule qdq_conv{"qdq_conv", at};
+const Rule qdq_conv{"qdq_conv", qdq_conv_at};
 
 }  // namespace sdx::rewrite

@@ -37,7 +37,7 @@ Result<Outlet> reshaped(Rewriting& r, Outlet wire, std::vector<int64_t> shape, c
   return wires[0];
 }
 
-Result<Wires> at(Rewriting& r, uint32_t id) {
+Result<Wires> qdq_gemm_at(Rewriting& r, uint32_t id) {
   const Node& node = r.old.node(id);
   if (node.use.op != &ops::quantize_linear) return Wires();
   const Node* gemm = r.only_from(node.inputs[0], ops::gemm);
@@ -73,6 +73,6 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
 
 }  // namespace
 
-const Rule qdq_gemm{"qdq_gemm", at};
+const Rule qdq_gemm{"qdq_gemm", qdq_gemm_at};
 
 }  // namespace sdx::rewrite

@@ -107,7 +107,7 @@ Result<Wires> in_floats(Rewriting& r, const Node& node, uint32_t id) {
   return Wires(std::move(wires));
 }
 
-Result<Wires> at(Rewriting& r, uint32_t id) {
+Result<Wires> qdq_matmul_at(Rewriting& r, uint32_t id) {
   const Node& node = r.old.node(id);
   if (node.is(ops::quantize_linear)) return in_bytes(r, node);
   if (node.is(ops::matmul)) return in_floats(r, node, id);
@@ -116,6 +116,6 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
 
 }  // namespace
 
-const Rule qdq_matmul{"qdq_matmul", at};
+const Rule qdq_matmul{"qdq_matmul", qdq_matmul_at};
 
 }  // namespace sdx::rewrite

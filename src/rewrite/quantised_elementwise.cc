@@ -59,7 +59,7 @@ Result<Wires> pooled(Rewriting& r, const Node& quantise, const Quantised& y) {
   return Wires(std::move(wires));
 }
 
-Result<Wires> at(Rewriting& r, uint32_t id) {
+Result<Wires> quantised_elementwise_at(Rewriting& r, uint32_t id) {
   const Node& node = r.old.node(id);
   if (node.use.op != &ops::quantize_linear) return Wires();
   const DType type = node.outputs[0].type;
@@ -105,6 +105,6 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
 
 }  // namespace
 
-const Rule quantised_elementwise{"quantised_elementwise", at};
+const Rule quantised_elementwise{"quantised_elementwise", quantised_elementwise_at};
 
 }  // namespace sdx::rewrite

@@ -54,7 +54,7 @@ Result<Outlet> as(Rewriting& r, const Quantised& x, const Quantised& y, const No
   return wires[0];
 }
 
-Result<Wires> at(Rewriting& r, uint32_t id) {
+Result<Wires> quantised_moves_at(Rewriting& r, uint32_t id) {
   const Node& node = r.old.node(id);
   if (!node.is(ops::quantize_linear)) return Wires();
   const DType type = node.outputs[0].type;
@@ -87,6 +87,6 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
 
 }  // namespace
 
-const Rule quantised_moves{"quantised_moves", at};
+const Rule quantised_moves{"quantised_moves", quantised_moves_at};
 
 }  // namespace sdx::rewrite

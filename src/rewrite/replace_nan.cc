@@ -23,7 +23,7 @@ const typed::Pattern& guard() {
   return kPattern;
 }
 
-Result<std::optional<std::vector<Outlet>>> at(Rewriting& r, uint32_t id) {
+Result<std::optional<std::vector<Outlet>>> replace_nan_at(Rewriting& r, uint32_t id) {
   const auto match = matched(guard(), r, id);
   if (!match) return std::optional<std::vector<Outlet>>();
   const Fact &x = r.old.fact((*match)["x"]), &fallback = r.old.fact((*match)["c"]);
@@ -43,6 +43,6 @@ Result<std::optional<std::vector<Outlet>>> at(Rewriting& r, uint32_t id) {
 
 }  // namespace
 
-const Rule replace_nan{"replace_nan", at};
+const Rule replace_nan{"replace_nan", replace_nan_at};
 
 }  // namespace sdx::rewrite

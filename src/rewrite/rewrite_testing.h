@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
+#include "rewrite/rewrite.h"
 #include "typed/eval.h"
 #include "typed/graph.h"
 #include "typed/text.h"
@@ -35,6 +38,34 @@ inline void expect_same_answers(const typed::Graph& before, const typed::Graph& 
     ASSERT_TRUE(a.ok() && b.ok());
     for (size_t i = 0; i < a->size(); ++i) EXPECT_TRUE(equal((*a)[i], (*b)[i])) << "output " << i;
   }
+}
+
+// Values that rounding, signs and NaN would show.
+inline Tensor awkward(const Dims& dims, uint32_t seed) {
+  Tensor tensor = some(dims, seed, 0x1p-29f);
+  if (tensor.count() > 4) {
+    tensor.data<float>()[1] = -0.0f;
+    tensor.data<float>()[2] = std::numeric_limits<float>::quiet_NaN();
+    tensor.data<float>()[3] = std::numeric_limits<float>::infinity();
+  }
+  return tensor;
+}
+
+inline void expect_rewrite(const std::string& before, const std::string& after,
+                           const typed::TextTable& table = {}) {
+  const auto graph = typed::parse(before, table);
+  ASSERT_TRUE(graph.ok()) << graph.error().text();
+  const auto made = optimize(*graph);
+  ASSERT_TRUE(made.ok()) << made.error().text();
+  const auto expected = typed::parse(after, table);
+  ASSERT_TRUE(expected.ok()) << expected.error().text();
+  EXPECT_EQ(typed::print(*made), typed::print(*expected));
+
+  std::vector<Value> inputs;
+  for (const typed::Outlet input : graph->inputs()) {
+    inputs.emplace_back(awkward(graph->fact(input).dims(), uint32_t(inputs.size() + 1)));
+  }
+  expect_same_answers(*graph, *made, inputs);
 }
 
 }  // namespace sdx::rewrite

@@ -63,7 +63,7 @@ std::optional<float> inverse_root(const Rewriting& r, Outlet wire, Outlet x) {
   return std::nullopt;
 }
 
-Result<Wires> at(Rewriting& r, uint32_t id) {
+Result<Wires> rms_norm_at(Rewriting& r, uint32_t id) {
   const Node& node = r.old.node(id);
   if (node.use.op != &ops::mul || node.outputs[0].type != DType::f32) return Wires();
   for (const size_t i : {0, 1}) {
@@ -88,6 +88,6 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
 
 }  // namespace
 
-const Rule rms_norm{"rms_norm", at};
+const Rule rms_norm{"rms_norm", rms_norm_at};
 
 }  // namespace sdx::rewrite

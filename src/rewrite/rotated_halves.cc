@@ -110,7 +110,7 @@ Result<Wires> scaled(Rewriting& r, const Node& product) {
   return Wires();
 }
 
-Result<Wires> at(Rewriting& r, uint32_t id) {
+Result<Wires> rotated_halves_at(Rewriting& r, uint32_t id) {
   const Node& node = r.old.node(id);
   if (node.outputs[0].type != DType::f32 || !node.outputs[0].has_rank()) return Wires();
   if (node.use.op == &ops::add) return rotation(r, node);
@@ -120,6 +120,6 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
 
 }  // namespace
 
-const Rule rotated_halves{"rotated_halves", at};
+const Rule rotated_halves{"rotated_halves", rotated_halves_at};
 
 }  // namespace sdx::rewrite

@@ -23,7 +23,7 @@ const typed::Pattern& product() {
   return kPattern;
 }
 
-Result<std::optional<std::vector<Outlet>>> at(Rewriting& r, uint32_t id) {
+Result<std::optional<std::vector<Outlet>>> transposed_weights_at(Rewriting& r, uint32_t id) {
   const auto match = matched(product(), r, id);
   if (!match) return std::optional<std::vector<Outlet>>();
   const typed::Node& transpose = r.old.node((*match)["t"].node);
@@ -37,6 +37,6 @@ Result<std::optional<std::vector<Outlet>>> at(Rewriting& r, uint32_t id) {
 
 }  // namespace
 
-const Rule transposed_weights{"transposed_weights", at};
+const Rule transposed_weights{"transposed_weights", transposed_weights_at};
 
 }  // namespace sdx::rewrite

@@ -111,7 +111,7 @@ bool applies(const Rewriting& r, const Node& node) {
          });
 }
 
-Result<Wires> at(Rewriting& r, uint32_t id) {
+Result<Wires> wide_halves_at(Rewriting& r, uint32_t id) {
   const Node& node = r.old.node(id);
   if (!applies(r, node)) return Wires();
   const DType type = node.outputs[0].type;
@@ -132,6 +132,6 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
 
 }  // namespace
 
-const Rule wide_halves{"wide_halves", at};
+const Rule wide_halves{"wide_halves", wide_halves_at};
 
 }  // namespace sdx::rewrite

@@ -41,9 +41,16 @@ bool is_pointwise(const Rewriting& r, const Node& conv) {
          all_are(window.strides, 1) && all_are(window.begin, 0) && all_are(window.end, 0);
 }
 
-Result<Wires> at(Rewriting& r, uint32_t id) {
+// Every channel is a group of its own.
+bool is_depthwise(const Rewriting& r, const Node& conv) {
+  const Fact& w = r.old.fact(conv.inputs[1]);
+  const int64_t group = conv.as<ops::ConvBlocked>().group;
+  return group > 1 && w.dim(0).is_const(group) && w.dim(1).is_const(1);
+}
+
+Result<Wires> join_convs_at(Rewriting& r, uint32_t id) {
   const Node& second = r.old.node(id);
-  if (!second.is(ops::conv_blocked) || second.as<ops::ConvBlocked>().group == 1 ||
+  if (!second.is(ops::conv_blocked) || !is_depthwise(r, second) ||
       !is_large(r.old.fact(second.inputs[0]))) {
     return Wires();
   }
@@ -75,6 +82,6 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
 
 }  // namespace
 
-const Rule join_convs{"join_convs", at};
+const Rule join_convs{"join_convs", join_convs_at};
 
 }  // namespace sdx::rewrite

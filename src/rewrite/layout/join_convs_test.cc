@@ -11,7 +11,8 @@ namespace {
 
 std::string joined(const std::string& before) {
   typed::TextTable table;
-  table.tensors = {some({96, 16, 1, 1}, 1), some({96, 1, 3, 3}, 2), some({96}, 3)};
+  table.tensors = {some({96, 16, 1, 1}, 1), some({96, 1, 3, 3}, 2), some({96}, 3),
+                   some({96, 16, 3, 3}, 4)};
   const auto graph = typed::parse(before, table);
   if (!graph.ok()) return graph.error().text();
   const auto made = apply_rules(*graph, joining_rules(), "joining_rules");
@@ -57,6 +58,19 @@ TEST(JoinConvs, a_small_wire_is) {
 TEST(JoinConvs, a_wire_that_others_read_is) {
   const std::string same = graph("60", "30", "  output \"z\" = %5\n");
   EXPECT_EQ(joined(same), same);
+}
+
+TEST(JoinConvs, groups_of_several_channels_stay_as_they_are) {
+  const std::string same = R"(graph "g" {
+  %x = input : f32[1,1,60,60,16]
+  %1 = <f32[96,16,1,1] #0>
+  %2 = <f32[96,16,3,3] #3>
+  %3 = sardonyx::ConvBlocked.1 (%x, %1) : f32[1,6,60,60,16]
+  %4 = sardonyx::ConvBlocked.1 {group=6, pads=[1,1,1,1]} (%3, %2) : f32[1,6,60,60,16]
+  output "y" = %4
+}
+)";
+  EXPECT_NE(joined(same).find("ConvBlocked.1 {group=6"), std::string::npos) << joined(same);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ bool joins_channels(const Rewriting& r, const Node& concat) {
          });
 }
 
-Result<Wires> at(Rewriting& r, uint32_t id) {
+Result<Wires> join_parts_at(Rewriting& r, uint32_t id) {
   const Node& conv = r.old.node(id);
   if (!conv.is(ops::conv_channels_last) || conv.inputs.size() > 3) return Wires();
   const Node* concat = r.only_from(conv.inputs[0], ops::concat);
@@ -46,6 +46,6 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
 
 }  // namespace
 
-const Rule join_parts{"join_parts", at};
+const Rule join_parts{"join_parts", join_parts_at};
 
 }  // namespace sdx::rewrite

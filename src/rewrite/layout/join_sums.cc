@@ -27,7 +27,7 @@ std::optional<size_t> taker(const Rewriting& r, const Node& sum) {
   return found;
 }
 
-Result<Wires> at(Rewriting& r, uint32_t id) {
+Result<Wires> join_sums_at(Rewriting& r, uint32_t id) {
   const Node& node = r.old.node(id);
   if (!node.is(ops::quantised_elementwise) || node.inputs.size() != 2) return Wires();
   const Fact &one = r.old.fact(node.inputs[0]), &two = r.old.fact(node.inputs[1]);
@@ -59,6 +59,6 @@ Result<Wires> at(Rewriting& r, uint32_t id) {
 
 }  // namespace
 
-const Rule join_sums{"join_sums", at};
+const Rule join_sums{"join_sums", join_sums_at};
 
 }  // namespace sdx::rewrite
