@@ -1,6 +1,7 @@
 #include "kernel/attention/values.h"
 
 #include "kernel/math/math_isa.h"
+#include "kernel/simd/numbers.h"
 
 namespace sdx::SDX_ISA {
 namespace {
@@ -15,7 +16,6 @@ SDX_INLINE void put(float* p, F32x16 a, size_t count) {
     store_n(p, a, count);
   }
 }
-SDX_INLINE size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 // kVectors vectors of columns at once, so that chains of fma overlap; the last one may be partial.
 template <int kVectors>

@@ -52,8 +52,9 @@ struct GemmBlock {
   float* a_pack;  // block_scratch_floats
 };
 
-// Longest stretch of k before the chains are put aside: a row block of A and a panel of B then stay
-// in the first and second level of cache.
+// Longest stretch of k before the chains of a product are put aside, at any level.
+inline constexpr size_t kLongest = 768;
+// And of a convolution's reduction (kernel/conv/planes).
 inline constexpr size_t kDepth = 512;
 
 // Rows of A that are copied lie side by side, a line apart so that they fall into different sets of
@@ -61,16 +62,17 @@ inline constexpr size_t kDepth = 512;
 [[gnu::always_inline]] inline size_t packed_row_floats(size_t length) {
   return (length + 15) / 16 * 16 + 16;
 }
-[[gnu::always_inline]] inline size_t packed_rows_floats(size_t k) {
-  return kRowBlock * packed_row_floats(k > kDepth ? kDepth : k);
-}
 // Row blocks that share the panels in the second cache. Their 16-bit outputs wait as floats until k
 // is through.
 inline constexpr size_t kBlocksTogether = 11;
 inline constexpr size_t kWaitingRows = kBlocksTogether * kRowBlock, kWaitingCols = 8 * kPanel;
+[[gnu::always_inline]] inline size_t packed_rows_floats(size_t rows, size_t k) {
+  const size_t blocks = row_blocks(rows) < kBlocksTogether ? row_blocks(rows) : kBlocksTogether;
+  return blocks * kRowBlock * packed_row_floats(k > kLongest ? kLongest : k);
+}
 [[gnu::always_inline]] inline size_t block_scratch_floats(size_t rows, size_t k, DType c_type) {
   const size_t waiting = c_type == DType::f32 ? 0 : rows < kWaitingRows ? rows : kWaitingRows;
-  return packed_rows_floats(k) + waiting * kWaitingCols;
+  return packed_rows_floats(rows, k) + waiting * kWaitingCols;
 }
 
 struct GemmF64Args;

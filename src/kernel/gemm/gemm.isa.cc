@@ -5,11 +5,10 @@
 #include "kernel/gemm/block.h"
 #include "kernel/gemm/pack.h"
 #include "kernel/gemm/tile.h"
+#include "kernel/simd/numbers.h"
 
 namespace sdx::SDX_ISA {
 namespace {
-
-size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 // A 16-bit output: chains end in a block of floats (rows of `ld`), whose columns of one panel are
 // finished here.
@@ -76,11 +75,14 @@ bool reads_rows_in_place(const GemmBlock& g, size_t rows) {
   return together <= 6;
 }
 
-// Where the rows of A are for tiles to read: as they lie, side by side, or in the order of k.
-void place_rows(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, TileArgs& t) {
+// Where the rows of A are for tiles to read: as they lie, or in `pack`, side by side or in the
+// order of k.
+void place_rows(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, float* pack,
+                TileArgs& t) {
   const size_t a_size = g.a_type == DType::f32 ? sizeof(float) : sizeof(uint16_t);
   const void* a = static_cast<const char*>(g.a) + (row * g.a_row + s.begin * g.a_k) * a_size;
-  t.a = g.a_pack;
+  t.a = pack;
+  t.a_row = t.a_step = 0;
   if (g.a_type == DType::f32 && (g.a_row == 1 || rows == 1)) {
     t.a = static_cast<const float*>(a);
     t.a_step = g.a_k;
@@ -90,7 +92,7 @@ void place_rows(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, T
   } else if (g.a_k == 1) {
     t.a_row = packed_row_floats(s.length);
     for (size_t r = 0; r < rows; ++r) {
-      float* to = g.a_pack + r * t.a_row;
+      float* to = pack + r * t.a_row;
       const void* from = static_cast<const char*>(a) + r * g.a_row * a_size;
       if (g.a_type == DType::f32) {
         std::memcpy(to, from, s.length * sizeof(float));
@@ -99,52 +101,38 @@ void place_rows(const GemmBlock& g, const Stretch& s, size_t row, size_t rows, T
       }
     }
   } else {
-    pack_any(a, g.a_type, g.a_row, g.a_k, rows, s.length, g.a_pack, rows);
+    pack_any(a, g.a_type, g.a_row, g.a_k, rows, s.length, pack, rows);
     t.a_step = rows;
   }
 }
 
-// Rows [row, row + rows) against a stretch. `ahead`: which half of the stretch after it to fetch
-// meanwhile, 2 for none. `waiting`: where the chains of 16-bit outputs run, as floats.
-void run_panels(const GemmBlock& g, const Stretch& s, const Stretch& next, size_t row, size_t rows,
-                size_t ahead, float* waiting) {
-  TileArgs t;
+// Rows [row, row + rows), placed in `t`, against panel p of a stretch. `waiting`: where the chains
+// of 16-bit outputs run, as floats.
+void run_panel(const GemmBlock& g, const Stretch& s, TileArgs& t, size_t p, size_t row, size_t rows,
+               float* waiting) {
   t.k = s.length;
-  place_rows(g, s, row, rows, t);
   t.resume = s.begin != 0 || g.resume;
-  AffineEpilogue affine = g.affine.at(row, 0);
-  const float *bias = affine.bias, *other = affine.other;
-  for (size_t p = s.first; p < s.end; ++p) {
-    const size_t col = p * kPanel;
-    t.cols = least(g.cols - col, kPanel);
-    const bool tail = t.cols < kPanel && g.b_tail != nullptr;
-    t.b_step = tail ? panel_width(t.cols) : g.b_step;
-    t.b = (tail ? g.b_tail : g.b + p * g.b_panel) + s.begin * t.b_step;
-    const size_t later = next.first + (p - s.first);
-    t.ahead = kNowhere;
-    t.ahead_step = 0;
-    if (ahead < 2 && later < next.end && (later + 1) * kPanel <= g.cols) {
-      t.ahead = g.b + later * g.b_panel + (next.begin * 2 + ahead * next.length) * kLine;
-      t.ahead_step = kLine;
-    }
-    if (g.c_type == DType::f32) {
-      if (bias != nullptr) affine.bias = bias + col * affine.bias_col;
-      if (other != nullptr) affine.other = other + col;
-      t.c = static_cast<float*>(g.c) + row * g.ldc + col;
-      t.ldc = g.ldc;
-      t.affine = s.last && !g.raw ? &affine : nullptr;
-    } else {
-      t.c = waiting + (p - s.first) * kPanel;
-      t.ldc = kWaitingCols;
-      t.affine = nullptr;
-    }
-    tile_block(t, rows);
-    if (!s.last) continue;
-    if (g.c_type != DType::f32) {
-      finish_16(g, t.c, t.ldc, row, col, rows, t.cols);
-    } else if (g.epilogue.narrow_blocks) {
-      g.epilogue.fn(g.epilogue.ctx, t.c, t.ldc, g.row + row, g.col + col, rows, t.cols);
-    }
+  const size_t col = p * kPanel;
+  t.cols = least(g.cols - col, kPanel);
+  const bool tail = t.cols < kPanel && g.b_tail != nullptr;
+  t.b_step = tail ? panel_width(t.cols) : g.b_step;
+  t.b = (tail ? g.b_tail : g.b + p * g.b_panel) + s.begin * t.b_step;
+  const AffineEpilogue affine = g.affine.at(row, col);
+  if (g.c_type == DType::f32) {
+    t.c = static_cast<float*>(g.c) + row * g.ldc + col;
+    t.ldc = g.ldc;
+    t.affine = s.last && !g.raw ? &affine : nullptr;
+  } else {
+    t.c = waiting + (p - s.first) * kPanel;
+    t.ldc = kWaitingCols;
+    t.affine = nullptr;
+  }
+  tile_block(t, rows);
+  if (!s.last) return;
+  if (g.c_type != DType::f32) {
+    finish_16(g, t.c, t.ldc, row, col, rows, t.cols);
+  } else if (g.epilogue.narrow_blocks) {
+    g.epilogue.fn(g.epilogue.ctx, t.c, t.ldc, g.row + row, g.col + col, rows, t.cols);
   }
 }
 
@@ -184,43 +172,119 @@ void run_stripe(const GemmBlock& g, size_t col) {
   });
 }
 
-// Row blocks [first, end) against all panels, in the order that keeps most in the caches: panels
-// that together take half a megabyte of the second one, and all of k before the next.
-void run_blocks(const GemmBlock& g, size_t first, size_t end) {
-  const size_t panels = (g.cols + kPanel - 1) / kPanel, blocks = row_blocks(g.rows);
-  const size_t stretches = g.k > 0 ? (g.k + kDepth - 1) / kDepth : 1;
-  const size_t longest = (g.k + stretches - 1) / stretches;
-  const bool narrow = g.c_type != DType::f32;
-  size_t group = longest == 0 ? panels : (8 * kDepth + longest - 1) / longest;
-  if (narrow) group = least(group, kWaitingCols / kPanel);
-  float* waiting = g.a_pack + packed_rows_floats(g.k);
-  const size_t first_row = row_block_begin(g.rows, blocks, first);
-  const auto stretch = [&](size_t i) {
-    const size_t part = i % stretches, p = i / stretches * group;
-    const size_t begin = g.k * part / stretches;
-    return Stretch{begin, g.k * (part + 1) / stretches - begin, part + 1 == stretches, p,
-                   least(panels, p + group)};
-  };
-  const size_t all = (panels + group - 1) / group * stretches;
-  for (size_t i = 0; i < all; ++i) {
-    const Stretch s = stretch(i), next = i + 1 < all ? stretch(i + 1) : Stretch{};
+// How a product is cut for the caches: so much of k before the chains are put aside, so many panels
+// (times k) before the next part of k, so many row blocks. Where the second cache is small (512 KiB
+// and less, as on machines without AVX-512) few rows with a long stretch of k do best: a panel
+// meets one row block after the other, and each fetches a part of the panel to come. Elsewhere a
+// row block meets one panel after the other, and the last two fetch the next panels.
+#if defined(SDX_ISA_avx2)
+constexpr bool kPanelsOutside = true;
+constexpr size_t kStretch = 768, kGroup = 8 * kStretch, kTogether = 5;
+#else
+constexpr bool kPanelsOutside = false;
+constexpr size_t kStretch = 512, kGroup = 8 * kStretch, kTogether = kBlocksTogether;
+#endif
+static_assert(kStretch <= kLongest && kTogether <= kBlocksTogether);
+
+// Row blocks [first, end) of a product.
+struct Blocks {
+  const GemmBlock& g;
+  size_t first, end;
+  size_t all = row_blocks(g.rows);
+  float* pack = g.a_pack;
+  float* waiting = g.a_pack + packed_rows_floats(g.rows, g.k);
+
+  size_t row(size_t block) const { return row_block_begin(g.rows, all, block); }
+  float* waits(size_t block) const { return waiting + (row(block) - row(first)) * kWaitingCols; }
+
+  // What the tiles of a row block fetch of a panel to come, of which each block fetches a part.
+  void fetch_panel(const Stretch& next, size_t p, size_t block, TileArgs& t) const {
+    t.ahead = kNowhere;
+    t.ahead_step = t.ahead_tile = 0;
+    if ((p + 1) * kPanel > g.cols || next.length == 0 || g.b_panel == kPanel) return;
+    constexpr size_t kTiles = (kRowBlock / kTileRows) * (kPanel / kTileCols);
+    const size_t tiles = kTiles * (end - first);
+    t.ahead_step = (kPanel + tiles - 1) / tiles;
+    t.ahead_tile = t.ahead_step * next.length;
+    t.ahead = g.b + p * g.b_panel + next.begin * kPanel + (block - first) * kTiles * t.ahead_tile;
+  }
+
+  // A stretch, panel by panel.
+  void run_panels_outside(const Stretch& s, const Stretch& next) const {
+    TileArgs placed[kTogether];
     for (size_t block = first; block < end; ++block) {
-      const size_t row = row_block_begin(g.rows, blocks, block);
-      const size_t rows = row_block_begin(g.rows, blocks, block + 1) - row;
-      const size_t left = end - 1 - block;
-      float* here = waiting + (row - first_row) * kWaitingCols;
-      run_panels(g, s, next, row, rows, end - first == 1 || left > 1 ? 2 : 1 - left, here);
-      if (!s.last) continue;
-      const size_t col = s.first * kPanel, cols = least(g.cols, s.end * kPanel) - col;
-      if (narrow) {
-        end_16(g, here, row, col, rows, cols);
-      } else if (g.epilogue.fn != nullptr && !g.epilogue.narrow_blocks) {
-        g.epilogue.fn(g.epilogue.ctx, static_cast<float*>(g.c) + row * g.ldc + col, g.ldc,
-                      g.row + row, g.col + col, rows, cols);
+      float* to = pack + (block - first) * kRowBlock * packed_row_floats(s.length);
+      place_rows(g, s, row(block), row(block + 1) - row(block), to, placed[block - first]);
+    }
+    for (size_t p = s.first; p < s.end; ++p) {
+      const bool more = p + 1 < s.end;
+      for (size_t block = first; block < end; ++block) {
+        TileArgs& t = placed[block - first];
+        fetch_panel(more ? s : next, more ? p + 1 : next.first, block, t);
+        run_panel(g, s, t, p, row(block), row(block + 1) - row(block), waits(block));
       }
     }
   }
-}
+
+  // A stretch, row block by row block.
+  void run_rows_outside(const Stretch& s, const Stretch& next) const {
+    for (size_t block = first; block < end; ++block) {
+      const size_t rows = row(block + 1) - row(block), left = end - 1 - block;
+      const bool fetches = end - first > 1 && left < 2;  // a half of the next panels each
+      TileArgs t;
+      place_rows(g, s, row(block), rows, pack, t);
+      for (size_t p = s.first; p < s.end; ++p) {
+        const size_t later = next.first + (p - s.first);
+        t.ahead = kNowhere;
+        t.ahead_step = 0;
+        if (fetches && later < next.end && (later + 1) * kPanel <= g.cols) {
+          t.ahead = g.b + later * g.b_panel + (next.begin * 2 + (1 - left) * next.length) * kLine;
+          t.ahead_step = kLine;
+        }
+        run_panel(g, s, t, p, row(block), rows, waits(block));
+      }
+      if (s.last) finish(s, block);
+    }
+  }
+
+  // What follows the chains of a row block.
+  void finish(const Stretch& s, size_t block) const {
+    const size_t rows = row(block + 1) - row(block);
+    const size_t col = s.first * kPanel, cols = least(g.cols, s.end * kPanel) - col;
+    if (g.c_type != DType::f32) {
+      end_16(g, waits(block), row(block), col, rows, cols);
+    } else if (g.epilogue.fn != nullptr && !g.epilogue.narrow_blocks) {
+      g.epilogue.fn(g.epilogue.ctx, static_cast<float*>(g.c) + row(block) * g.ldc + col, g.ldc,
+                    g.row + row(block), g.col + col, rows, cols);
+    }
+  }
+
+  // All panels, in the order that keeps most in the caches: some panels together, and all of k
+  // before the next.
+  void run() const {
+    const size_t panels = (g.cols + kPanel - 1) / kPanel;
+    const size_t stretches = g.k > 0 ? (g.k + kStretch - 1) / kStretch : 1;
+    const size_t longest = (g.k + stretches - 1) / stretches;
+    size_t group = longest == 0 ? panels : (kGroup + longest - 1) / longest;
+    if (g.c_type != DType::f32) group = least(group, kWaitingCols / kPanel);
+    const auto stretch = [&](size_t i) {
+      const size_t part = i % stretches, p = i / stretches * group;
+      const size_t begin = g.k * part / stretches;
+      return Stretch{begin, g.k * (part + 1) / stretches - begin, part + 1 == stretches, p,
+                     least(panels, p + group)};
+    };
+    const size_t count = (panels + group - 1) / group * stretches;
+    for (size_t i = 0; i < count; ++i) {
+      const Stretch s = stretch(i), next = i + 1 < count ? stretch(i + 1) : Stretch{};
+      if constexpr (kPanelsOutside) {
+        run_panels_outside(s, next);
+        for (size_t block = first; s.last && block < end; ++block) finish(s, block);
+      } else {
+        run_rows_outside(s, next);
+      }
+    }
+  }
+};
 
 }  // namespace
 
@@ -243,8 +307,8 @@ void gemm_block(const GemmBlock& given) {
   // So many rows that their sums stay in the second cache while k goes by, beside a group of
   // panels.
   const size_t blocks = row_blocks(g.rows);
-  const size_t parts = (blocks + kBlocksTogether - 1) / kBlocksTogether;
-  for (size_t i = 0; i < parts; ++i) run_blocks(g, blocks * i / parts, blocks * (i + 1) / parts);
+  const size_t parts = (blocks + kTogether - 1) / kTogether;
+  for (size_t i = 0; i < parts; ++i) Blocks{g, blocks * i / parts, blocks * (i + 1) / parts}.run();
 }
 
 void gemm_pack_panel(const void* b, DType type, size_t b_k, size_t b_col, size_t k, size_t cols,

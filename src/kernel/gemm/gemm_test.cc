@@ -72,10 +72,11 @@ struct Shape {
 };
 
 std::vector<Shape> shapes() {
-  std::vector<Shape> s = {
-      {1, 1, 1},   {1, 100, 37},  {1, 300, 21, 3}, {2, 31, 5},      {3, 33, 64},    {12, 32, 16},
-      {13, 16, 7}, {25, 49, 11},  {37, 65, 40},    {100, 130, 33},  {7, 5, 1100},   {30, 70, 600},
-      {5, 17, 0},  {9, 40, 8, 5}, {1, 33, 9, 3},   {20, 20, 20, 7}, {14, 50, 30, 2}};
+  std::vector<Shape> s = {{1, 1, 1},       {1, 100, 37},   {1, 300, 21, 3}, {2, 31, 5},
+                          {3, 33, 64},     {12, 32, 16},   {13, 16, 7},     {25, 49, 11},
+                          {37, 65, 40},    {100, 130, 33}, {7, 5, 1100},    {30, 70, 600},
+                          {5, 17, 0},      {9, 40, 8, 5},  {1, 33, 9, 3},   {20, 20, 20, 7},
+                          {14, 50, 30, 2}, {67, 40, 1700}};
   std::mt19937 rng(7);
   for (int i = 0; i < 6; ++i)
     s.push_back({1 + rng() % 40, 1 + rng() % 90, rng() % 50, 1 + rng() % 4});
@@ -185,7 +186,8 @@ TEST(Gemm, rounds_alpha_beta_and_bias_one_by_one) {
 
 TEST(Gemm, adds_the_other_operand_last) {
   at_every_isa([](Isa isa) {
-    for (const Shape s : {Shape{29, 51, 17, 3}, Shape{1, 300, 12, 2}, Shape{14, 130, 1100}}) {
+    for (const Shape s :
+         {Shape{29, 51, 17, 3}, Shape{1, 300, 12, 2}, Shape{14, 130, 1100}, Shape{63, 33, 800}}) {
       const auto a = random_floats(s.batch * s.m * s.k, 5),
                  b = random_floats(s.batch * s.n * s.k, 6);
       const auto bias = random_floats(s.n, 8, true),

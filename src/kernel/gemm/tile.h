@@ -23,6 +23,12 @@ inline constexpr int kTileVecs = 4, kTileRows = 6;
 inline constexpr int kTileVecs = 2, kTileRows = 2;
 #endif
 inline constexpr int kTileCols = kTileVecs * kLanes;
+// Tiles of few rows are wider, or too few chains would hide the latency of a multiply-add.
+#if defined(SDX_ISA_avx2)
+inline constexpr int kWideRows = 3, kWideVecs = 4;
+#else
+inline constexpr int kWideRows = 0, kWideVecs = kTileVecs;
+#endif
 
 inline constexpr float kNowhere[1] = {0};
 
@@ -43,7 +49,8 @@ struct TileArgs {
   size_t ldc;
   size_t cols;                    // columns to store
   const float* ahead = kNowhere;  // what tiles to come will read: one line is fetched at each k
-  size_t ahead_step = 0;          // floats
+  size_t ahead_step = 0;          // floats from one k to the next
+  size_t ahead_tile = 0;          // and from what one tile of a block fetches to the next's
   bool resume;                    // the chains continue from c instead of +0
   const AffineEpilogue* affine;   // what follows the chains, with `bias` at this tile's corner;
                                   // null: the chains are not at their end

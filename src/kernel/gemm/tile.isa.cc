@@ -12,11 +12,11 @@ struct FetchesLater {
 };
 // Or, where few rows share what is read of B, its own next lines into the first cache.
 struct FetchesNext {
-  static constexpr size_t kSteps = 4;
+  static constexpr size_t kAhead = 4;
   template <int Vecs>
   [[gnu::always_inline]] static void fetch(const float* b, size_t b_step, const float*) {
     unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      __builtin_prefetch(b + kSteps * b_step + v.value * kLanes, 0, 3);
+      __builtin_prefetch(b + kAhead * b_step + v.value * kLanes, 0, 3);
     });
   }
 };
@@ -104,6 +104,12 @@ void tile(const TileArgs& t) {
     });
   }
 
+  if (!t.resume) {  // what is written comes while the chains run
+    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+      __builtin_prefetch(at(t.c, r.value, 0), 1);
+    });
+  }
+
   RowsOfA<Rows> a(t);
   const float* b = t.b;
   const float* ahead = t.ahead;
@@ -181,43 +187,51 @@ void tile(const TileArgs& t) {
 
 using TileFn = void (*)(const TileArgs&);
 
+// By rows - 1 and vectors - 1.
 struct TileTable {
-  TileFn fn[kTileRows][kTileVecs];
+  TileFn fn[kTileRows][kWideVecs];
 };
+
+constexpr int most_vecs(int rows) { return rows <= kWideRows ? kWideVecs : kTileVecs; }
 
 template <template <int> class RowsOfA>
 constexpr TileTable make_tile_table() {
   TileTable table{};
   unroll<kTileRows>([&](auto r) {
-    unroll<kTileVecs>(
-        [&](auto v) { table.fn[r.value][v.value] = &tile<r.value + 1, v.value + 1, RowsOfA>; });
+    constexpr int kRows = r.value + 1;
+    unroll<most_vecs(kRows)>(
+        [&](auto v) { table.fn[r.value][v.value] = &tile<kRows, v.value + 1, RowsOfA>; });
   });
   return table;
 }
 template <template <int> class RowsOfA>
 constexpr TileTable kTiles = make_tile_table<RowsOfA>();
 
+// Rows are cut into tiles of nearly equal height: one or two rows left over would be slow.
 template <template <int> class RowsOfA>
 void run_tiles(const TileArgs& t, size_t rows) {
+  const auto wide = [](size_t height) { return size_t(most_vecs(int(height)) * kLanes); };
   // One tile is described by `t` itself: a copy would read back, all at once, what was just written
   // piece by piece, and wait for it.
-  if (rows <= kTileRows && t.cols <= kTileCols) {
+  if (rows <= kTileRows && t.cols <= wide(rows)) {
     return kTiles<RowsOfA>.fn[rows - 1][(t.cols + kLanes - 1) / kLanes - 1](t);
   }
-  for (size_t r = 0; r < rows; r += kTileRows) {
-    const size_t height = rows - r < kTileRows ? rows - r : kTileRows;
-    for (size_t j = 0; j < t.cols; j += kTileCols) {
-      TileArgs s = t;
-      s.a += t.a_row == 0 ? r : r * t.a_row;
-      s.b += j;
-      s.c += r * t.ldc + j;
-      s.cols = t.cols - j < kTileCols ? t.cols - j : kTileCols;
-      AffineEpilogue affine;
-      if (t.affine != nullptr) {
-        affine = t.affine->at(r, j);
-        s.affine = &affine;
-      }
+  const size_t tiles = (rows + kTileRows - 1) / kTileRows;
+  TileArgs s = t;
+  AffineEpilogue affine;
+  if (t.affine != nullptr) affine = *t.affine, s.affine = &affine;
+  for (size_t i = 0; i < tiles; ++i) {
+    const size_t r = rows * i / tiles, height = rows * (i + 1) / tiles - r, most = wide(height);
+    s.a = t.a + (t.a_row == 0 ? r : r * t.a_row);
+    for (size_t j = 0; j < t.cols; j += most) {
+      s.b = t.b + j;
+      s.c = t.c + r * t.ldc + j;
+      s.cols = t.cols - j < most ? t.cols - j : most;
+      if (affine.bias != nullptr)
+        affine.bias = t.affine->bias + r * affine.bias_row + j * affine.bias_col;
+      if (affine.other != nullptr) affine.other = t.affine->other + r * affine.other_row + j;
       kTiles<RowsOfA>.fn[height - 1][(s.cols + kLanes - 1) / kLanes - 1](s);
+      s.ahead += t.ahead_tile;
     }
   }
 }

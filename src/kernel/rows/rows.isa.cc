@@ -1,6 +1,7 @@
 #include "kernel/rows/rows.h"
 
 #include "kernel/math/math_isa.h"
+#include "kernel/simd/numbers.h"
 
 namespace sdx::SDX_ISA {
 namespace {
@@ -20,7 +21,6 @@ template <class Body>
 SDX_INLINE void blocks(size_t n, Body body) {
   for (size_t i = 0; i < n; i += 16) body(i, n - i < 16 ? n - i : 16);
 }
-SDX_INLINE float canonical(float x) { return lanes::canonical(one::F32(x)).v; }
 
 // How one element enters a lane, how two lanes join, and what changes nothing.
 template <Fold kFold>

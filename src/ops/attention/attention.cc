@@ -40,14 +40,7 @@ Result<Attention> read(const Node& node, const Facts& in) {
               node.f("softcap"),
               {}};
   if (node.has("scale")) a.scale = node.f("scale");
-  if (node.has("softmax_precision")) {
-    const int64_t precision = node.i("softmax_precision");
-    if (!valid(precision) || !visit_floats(DType(precision), []<class T>() {})) {
-      return fail("SDX-T0510", "softmax_precision {} is not float, double, float16 or bfloat16",
-                  precision);
-    }
-    a.precision = DType(precision);
-  }
+  SDX_ASSIGN(a.precision, softmax_precision(node));
   if (a.mode < 0 || a.mode > 3)
     return fail("SDX-T0511", "qk_matmul_output_mode {} is not 0, 1, 2 or 3", a.mode);
   if (a.left < -1 || a.right < -1)

@@ -28,14 +28,8 @@ Result<FlexAttention> read(const Node& node, const Facts& in) {
   FlexAttention a{
       {}, in[0].type == DType::f64 ? DType::f64 : DType::f32, {}, {}, node.formal_inputs};
   if (node.has("scale")) a.scale = node.f("scale");
-  if (node.has("softmax_precision")) {
-    const int64_t precision = node.i("softmax_precision");
-    if (!valid(precision) || !visit_floats(DType(precision), []<class T>() {})) {
-      return fail("SDX-T0510", "softmax_precision {} is not float, double, float16 or bfloat16",
-                  precision);
-    }
-    a.precision = DType(precision);
-  }
+  SDX_ASSIGN(const auto precision, softmax_precision(node));
+  if (precision) a.precision = *precision;
   for (size_t i = 0; i < 3; ++i) {
     if (in[i].has_rank() && in[i].rank() != 4) {
       return fail("SDX-T0540", "input {} has rank {}; it must have 4 dimensions", i, in[i].rank());
