@@ -1,13 +1,12 @@
 #include "kernel/gemm_int8/amx_tiles.h"
 #include "kernel/gemm_int8/block.h"
+#include "kernel/simd/numbers.h"
 
 namespace sdx::SDX_ISA {
 
 #if defined(SDX_ISA_avx512)
 
 namespace {
-
-size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 // Tiles 0 and 1 are the sums of the first 16 rows, 2 and 3 of the others; 4 and 5 are rows, 6 and 7
 // columns.

@@ -11,6 +11,7 @@
 
 #include "kernel/gemm/block.h"
 #include "kernel/gemm_int8/gemm_int8.h"
+#include "kernel/gemm_int8/most.h"
 #include "kernel/gemm_int8/unit.h"
 #include "kernel/isa.h"
 
@@ -18,8 +19,13 @@ namespace sdx {
 
 [[gnu::always_inline]] inline size_t quads_of(size_t k) { return (k + 3) / 4; }
 
-// Int32 elements of a packed panel of B: the columns' sums, then [k / 4][column][k % 4] bytes.
+// Int32 elements of a packed panel of B: the columns' sums, then [k / 4][column][k % 4] bytes, then
+// Int8Most of them in a line of its own.
+inline constexpr size_t kLine = 16;
 [[gnu::always_inline]] inline size_t int8_panel_size(size_t k, size_t cols) {
+  return panel_width(cols) * (1 + quads_of(k)) + kLine;
+}
+[[gnu::always_inline]] inline size_t int8_most_at(size_t k, size_t cols) {
   return panel_width(cols) * (1 + quads_of(k));
 }
 // Int32 elements of a packed row block of A: the rows' sums, then [k / 4][row][k % 4] bytes.
@@ -67,9 +73,11 @@ SDX_DECLARE_ISAS(void int8_block(const Int8Block&);
                  // b[k * b_k + column * b_col]
                  void int8_pack_panel(const void* b, bool b_signed, size_t b_k, size_t b_col,
                                       size_t k, size_t cols, int32_t* panel);
-                 // The same, k after k: `sums` (kPanel, zero at first) grow, and `out` is where
-                 // the bytes of this stretch of k begin. Rows of `width` bytes lie `step` apart;
-                 // all but the last stretch are multiples of 4.
+                 // What a panel ends with, once all of its bytes are there.
+                 void int8_end_panel(size_t k, size_t cols, int32_t* panel);
+                 // As int8_pack_panel, k after k, but for that end: `sums` (kPanel, zero at first)
+                 // grow, and `out` is where the bytes of this stretch of k begin. Rows of `width`
+                 // bytes lie `step` apart; all but the last stretch are multiples of 4.
                  void int8_pack_steps(const uint8_t* rows, size_t step, bool is_signed, size_t k,
                                       size_t width, int32_t* sums, uint8_t* out);
                  // n sums of one row, `add` to be added to each.

@@ -17,6 +17,7 @@ struct Case {
   bool a_signed, b_signed, trans_a, trans_b;
   int zeros;  // 0: none, 1: one each, 2: per row and column
   bool extreme;
+  int most = 0;  // not 0: bytes of A as distances from their least, but for a few; B's are extreme
 };
 
 int32_t value(uint8_t byte, bool is_signed) { return is_signed ? int8_t(byte) : byte; }
@@ -25,6 +26,16 @@ std::vector<uint8_t> bytes(size_t n, std::mt19937& rng, bool extreme) {
   std::vector<uint8_t> v(n);
   const uint8_t ends[] = {0, 127, 128, 255};
   for (uint8_t& x : v) x = extreme ? ends[rng() % 4] : uint8_t(rng());
+  return v;
+}
+
+// Up to `most` above some byte, and rarely anything.
+std::vector<uint8_t> mostly_close(size_t n, std::mt19937& rng, int most) {
+  std::vector<uint8_t> v(n);
+  const unsigned from = rng() % unsigned(256 - most);
+  for (uint8_t& x : v) x = uint8_t(from + rng() % unsigned(most + 1));
+  for (size_t i = rng() % 300; i < n; i += 1 + rng() % 300)
+    v[i] = rng() % 2 == 0 ? 255 : uint8_t(rng());
   return v;
 }
 
@@ -55,7 +66,8 @@ void expect_exact(const Case& t, unsigned seed, const std::vector<Way>& on = way
                << t.batch << " x " << t.m << "x" << t.n << "x" << t.k << " signs " << t.a_signed
                << t.b_signed << " trans " << t.trans_a << t.trans_b << " zeros " << t.zeros);
   std::mt19937 rng(seed);
-  const auto a = bytes(t.batch * t.m * t.k + 1, rng, t.extreme),
+  const size_t a_size = t.batch * t.m * t.k + 1;
+  const auto a = t.most != 0 ? mostly_close(a_size, rng, t.most) : bytes(a_size, rng, t.extreme),
              b = bytes(t.batch * t.k * t.n + 1, rng, t.extreme);
   std::vector<int32_t> za(t.m), zb(t.n), want(t.batch * t.m * t.n), got(want.size());
   for (int32_t& z : za) z = value(uint8_t(rng()), t.a_signed);
@@ -128,6 +140,19 @@ TEST(GemmInt8, is_exact_at_the_ends_of_the_range) {
   for (int flags = 0; flags < 4; ++flags) {
     expect_exact({13, 33, 1030, 1, bool(flags & 1), bool(flags & 2), false, false, 2, true},
                  unsigned(flags));
+  }
+}
+
+// Up to certain bytes of A, machines without instructions for them add products in 16 bits.
+TEST(GemmInt8, is_exact_around_the_limits_of_sums_in_16_bits) {
+  unsigned seed = 0;
+  for (const int most : {1, 60, 63, 64, 65, 100, 126, 127, 128, 129, 200, 255}) {
+    for (const size_t m : {1, 2, 6, 13}) {
+      const size_t k = std::vector<size_t>{1, 7, 64, 511, 512, 521, 1031}[++seed % 7];
+      expect_exact({m, 1 + seed * 13 % 90, k, 1, seed % 3 == 0, seed % 5 != 0, false, false,
+                    int(seed % 3), seed % 4 != 0, most},
+                   seed);
+    }
   }
 }
 

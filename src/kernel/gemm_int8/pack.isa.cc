@@ -3,11 +3,10 @@
 #include "kernel/gemm/tile.h"
 #include "kernel/gemm_int8/block.h"
 #include "kernel/gemm_int8/vnni.h"
+#include "kernel/simd/numbers.h"
 
 namespace sdx::SDX_ISA {
 namespace {
-
-size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 #if defined(SDX_ISA_avx512)
 
@@ -122,6 +121,42 @@ void int8_pack_panel(const void* b, bool b_signed, size_t b_k, size_t b_col, siz
     }
   }
   std::memcpy(panel, sum, width * sizeof(int32_t));
+  int8_end_panel(k, cols, panel);
+}
+
+Int8Most int8_most(const int8_t* weights, size_t quads, size_t columns) {
+  const size_t row = 4 * columns;
+  int16_t two = 0, four = 0;
+  for (size_t q = 0; q < quads; q += 2) {
+    const int8_t *a = weights + q * row, *b = q + 1 < quads ? a + row : nullptr;
+    for (size_t i = 0; i < row; i += 2) {
+      // What neighbours of one sign add up to.
+      const auto up = [](int8_t x) { return int16_t(x > 0 ? x : 0); };
+      const auto down = [](int8_t x) { return int16_t(x < 0 ? -x : 0); };
+      const auto most = [](int16_t x, int16_t y) { return x > y ? x : y; };
+      auto above = int16_t(up(a[i]) + up(a[i + 1])), below = int16_t(down(a[i]) + down(a[i + 1]));
+      two = most(two, most(above, below));
+      if (b != nullptr) {
+        const auto above2 = int16_t(up(b[i]) + up(b[i + 1])),
+                   below2 = int16_t(down(b[i]) + down(b[i + 1]));
+        two = most(two, most(above2, below2));
+        above = int16_t(above + above2);
+        below = int16_t(below + below2);
+      }
+      four = most(four, most(above, below));
+    }
+  }
+  return {two, four};
+}
+
+void int8_end_panel(size_t k, size_t cols, int32_t* panel) {
+  const size_t width = panel_width(cols);
+  int32_t* end = panel + int8_most_at(k, cols);
+  std::memset(end, 0, kLine * sizeof(int32_t));
+  const Int8Most most =
+      int8_most(reinterpret_cast<const int8_t*>(panel + width), quads_of(k), width);
+  end[0] = most.two;
+  end[1] = most.four;
 }
 
 void int8_pack_rows(const void* a, bool a_signed, size_t a_row, size_t a_k, size_t k, size_t rows,

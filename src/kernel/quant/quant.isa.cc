@@ -1,11 +1,11 @@
 #include "kernel/quant/quant.h"
 
 #include "kernel/gemm/pack.h"
+#include "kernel/simd/bytes.h"
+#include "kernel/simd/numbers.h"
 
 namespace sdx::SDX_ISA {
 namespace {
-
-float canonical(float x) { return x == x ? x : __builtin_nanf(""); }
 
 // The nearest integer of q, plus z, in the range of Int.
 template <class Int>
@@ -61,7 +61,9 @@ void dequantize_by(float s, int z, const Int* x, float* y, size_t n) {
 
 template <class Int>
 void dequantize_by(float s, int z, const Int* x, float* y, size_t n) {
-  for (size_t i = 0; i < n; ++i) y[i] = float(int(x[i]) - z) * s;
+  size_t i = 0;
+  for (; i + 16 <= n; i += 16) store(y + i, to_f32(load_bytes(x + i) - I32x16(z)) * F32x16(s));
+  for (; i < n; ++i) y[i] = float(int(x[i]) - z) * s;
 }
 
 #endif
@@ -124,34 +126,53 @@ void quantize_by(float s, int z, const float* x, Int* y, size_t n) {
 
 #else
 
-// x / s without dividing: x times the rounded 1 / s is off by less than 2^-11 where the result does
-// not saturate, so only a quotient that close to half way between two integers needs the division.
+// As it is said: with a division.
+template <class Int>
+[[gnu::noinline]] void divide_by(float s, int z, const float* x, Int* y, size_t n) {
+  constexpr float kFar = 0x1p20f;  // beyond it everything saturates
+  const SaturatedBytes bytes(z, Int(-1) < Int(0));
+  const F32x16 by = s;
+  const auto nearest = [&](F32x16 v) __attribute__((always_inline)) {
+    F32x16 q = v / by;
+    q = select(q == q, q, F32x16(0.0f));
+    return nearest_i32(min_raw(max_raw(q, F32x16(-kFar)), F32x16(kFar)));
+  };
+  auto* to = reinterpret_cast<uint8_t*>(y);
+  size_t i = 0;
+  for (; i + 16 <= n; i += 16) bytes.store(to + i, nearest(load(x + i)));
+  if (i < n) bytes.store_n(to + i, nearest(load_n(x + i, n - i)), n - i);
+}
+
+// x / s without dividing: x times the rounded 1 / s, plus z, is off by less than 2^-12 where the
+// result does not saturate. Half a step and that much more make rounding to the lower integer right
+// unless the fraction is below 2^-11; then, as for NaN, 64 elements are divided.
 template <class Int>
 void quantize_by(float s, int z, const float* x, Int* y, size_t n) {
-  constexpr float kFar = 0x1p20f;
-  constexpr int32_t kNearHalf = __builtin_bit_cast(int32_t, 0.5f - 0x1p-11f);
-  const float size = s < 0 ? -s : s, inverse = 1.0f / s;
-  const bool exact_range = size > 0x1p-100f && size < 0x1p100f;
+  constexpr float kLow = Int(-1) < Int(0) ? -128 : 0;
+  const float size = s < 0 ? -s : s;
+  if (!(size > 0x1p-100f && size < 0x1p100f)) return divide_by(s, z, x, y, n);
+  const F32x16 by = 1.0f / s, shift = float(z) + 0.5f + 0x1p-12f, unsure = 0x1p-11f;
+  // Beyond these everything saturates; their fractions are no integer's neighbours.
+  const F32x16 least = kLow + 0.5f, most = kLow + 255.5f;
   constexpr size_t kBlock = 64;
-  constexpr float kMagic = 0x1.8p23f;
-  for (size_t first = 0; first < n; first += kBlock) {
-    const size_t count = n - first < kBlock ? n - first : kBlock;
-    float q[kBlock];
-    int32_t unsure = exact_range ? 0 : -1;  // negative: some quotient is near half way
-    for (size_t i = 0; i < count; ++i) {
-      float x_i = x[first + i] * inverse;
-      x_i = x_i == x_i ? x_i : 0.0f;
-      x_i = x_i < kFar ? x_i : kFar;
-      x_i = x_i > -kFar ? x_i : -kFar;
-      q[i] = x_i;
-      const float rest = x_i - ((x_i + kMagic) - kMagic);
-      unsure |= kNearHalf - (__builtin_bit_cast(int32_t, rest) & 0x7fffffff);
+  size_t i = 0;
+  for (; i + kBlock <= n; i += kBlock) {
+    M16 sure = least < most;
+    uint8_t bytes[kBlock];
+    for (size_t k = 0; k < kBlock; k += 16) {
+      // NaN, the second operand, stays.
+      const F32x16 q = max_raw(least, min_raw(most, load(x + i + k) * by + shift));
+      const F32x16 lower = floor(q);
+      sure = sure & (q - lower >= unsure);
+      store_bytes(bytes + k, to_i32(lower));
     }
-    if (unsure < 0) {
-      for (size_t i = 0; i < count; ++i) q[i] = x[first + i] / s;
+    if (__builtin_expect(all(sure), 1)) {
+      std::memcpy(y + i, bytes, kBlock);
+    } else {
+      divide_by(s, z, x + i, y + i, kBlock);
     }
-    for (size_t i = 0; i < count; ++i) y[first + i] = saturated<Int>(q[i], z);
   }
+  if (i < n) divide_by(s, z, x + i, y + i, n - i);
 }
 
 #endif
@@ -193,19 +214,42 @@ void add(const AddBytes& t, const Int* a, const Int* b, Int* y, size_t n) {
 
 #else
 
+// As quantize_by, for sums that adds_bytes() has found to be no NaN and not far from y's range.
+template <class Int>
+struct AddSixteen {
+  I32x16 zero_a, zero_b;
+  F32x16 scale_a, scale_b, scale, by, low;
+  SaturatedBytes bytes;
+  SDX_INLINE explicit AddSixteen(const AddBytes& t)
+      : zero_a(t.zero[0]),
+        zero_b(t.zero[1]),
+        scale_a(t.scale[0]),
+        scale_b(t.scale[1]),
+        scale(t.scale[2]),
+        by(1.0f / t.scale[2]),
+        low(t.relu ? 0.0f : -__builtin_inff()),
+        bytes(t.zero[2], Int(-1) < Int(0)) {}
+
+  // What is still to be saturated.
+  SDX_INLINE I32x16 of(I32x16 a, I32x16 b) const {
+    const F32x16 sum = max_raw(to_f32(a - zero_a) * scale_a + to_f32(b - zero_b) * scale_b, low);
+    const F32x16 q = sum * by, nearest = round_even(q);
+    if (__builtin_expect(any(lanes::abs(q - nearest) > F32x16(0.5f - 0x1p-11f)), 0))
+      return to_i32(round_even(sum / scale));
+    return to_i32(nearest);
+  }
+};
+
 template <class Int>
 void add(const AddBytes& t, const Int* a, const Int* b, Int* y, size_t n) {
-  constexpr size_t kBlock = 128;
-  float sum[kBlock], other[kBlock];
-  for (size_t first = 0; first < n; first += kBlock) {
-    const size_t count = n - first < kBlock ? n - first : kBlock;
-    dequantize_by(t.scale[0], t.zero[0], a + first, sum, count);
-    dequantize_by(t.scale[1], t.zero[1], b + first, other, count);
-    for (size_t i = 0; i < count; ++i) {
-      const float both = sum[i] + other[i];
-      sum[i] = t.relu && both < 0 ? 0.0f : both;
-    }
-    quantize_by(t.scale[2], t.zero[2], sum, y + first, count);
+  const AddSixteen<Int> sums(t);
+  auto* to = reinterpret_cast<uint8_t*>(y);
+  size_t i = 0;
+  for (; i + 16 <= n; i += 16)
+    sums.bytes.store(to + i, sums.of(load_bytes(a + i), load_bytes(b + i)));
+  if (i < n) {
+    sums.bytes.store_n(to + i, sums.of(load_bytes_n(a + i, n - i), load_bytes_n(b + i, n - i)),
+                       n - i);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "kernel/quant/map.h"
 #include "op/layout.h"
@@ -77,9 +78,11 @@ Status reference(const QuantisedElementwise& a, Args& args) {
   return ok();
 }
 
-// Per thread: the program's registers, a tile of floats per input, and one for the result.
+// Per thread: the program's registers, a tile of floats per input, one for the result, and a tile
+// of bytes per input.
 size_t scratch_floats(const QuantisedElementwise& a) {
-  return a.program.scratch() + (a.program.inputs() + 1) * Program::kChunk;
+  const size_t bytes = a.program.inputs() * Program::kChunk;
+  return a.program.scratch() + (a.program.inputs() + 1) * Program::kChunk + bytes / sizeof(float);
 }
 size_t scratch(const QuantisedElementwise& a, const Call& call) {
   return size_t(call.threads) * scratch_floats(a) * sizeof(float);
@@ -117,11 +120,53 @@ float* memory_of(const QuantisedElementwise& a, const Args& args, int thread) {
   return reinterpret_cast<float*>(args.scratch.data()) + size_t(thread) * scratch_floats(a);
 }
 
+// Rows so short that a tile has several of them are put together first: a program costs as much for
+// few elements as for many.
+constexpr size_t kShortRow = Program::kChunk / 2;
+
+void run_short_rows(const QuantisedElementwise& a, const Args& args, const Walk& walk) {
+  const size_t inputs = args.ins.size(), run = walk.run(), at_once = Program::kChunk / run;
+  const size_t rows = walk.rows(), tiles = (rows + at_once - 1) / at_once;
+  constexpr size_t kGrain = 32768 / Program::kChunk;
+  args.pool->parallel(tiles, kGrain, [&](size_t begin, size_t end, int thread) {
+    float* memory = memory_of(a, args, thread);
+    auto* bytes = reinterpret_cast<uint8_t*>(memory + scratch_floats(a)) - inputs * Program::kChunk;
+    const Tile tile(a, args, memory);
+    std::array<const uint8_t*, Program::kMostInputs> x{};
+    std::array<uint8_t, Program::kMostInputs> stride{};
+    for (size_t k = 0; k < inputs; ++k) {
+      stride[k] = 1;
+      x[k] = bytes + k * Program::kChunk;
+    }
+    Row place(walk, begin * at_once, inputs);
+    for (size_t i = begin; i < end; ++i) {
+      const size_t first = i * at_once, count = std::min(at_once, rows - first);
+      for (size_t row = 0; row < count; ++row) {
+        for (size_t k = 0; k < inputs; ++k) {
+          const uint8_t* from = args.in(k).data<uint8_t>() + place.offset(k);
+          uint8_t* to = bytes + k * Program::kChunk + row * run;
+          if (walk.strides[walk.rank - 1][k] != 0) {
+            std::memcpy(to, from, run);
+          } else {
+            std::memset(to, *from, run);
+          }
+        }
+        if (first + row + 1 < rows) place.next();
+      }
+      tile.run(x.data(), stride.data(), args.out().data<uint8_t>() + first * run, count * run);
+    }
+  });
+}
+
 Status run(const QuantisedElementwise& a, Args& args) {
   const View& y = args.out();
   Walk walk;
   if (!make_walk(y.dims, args.ins, walk)) return reference(a, args);
   if (y.count == 0) return ok();
+  if (walk.run() <= kShortRow && walk.rows() > 1) {
+    run_short_rows(a, args, walk);
+    return ok();
+  }
   const size_t inputs = args.ins.size(), run = walk.run(),
                pieces = (run + Program::kChunk - 1) / Program::kChunk,
                grain = std::max<size_t>(1, 32768 / std::min(run, Program::kChunk));
@@ -318,6 +363,13 @@ std::vector<Case> cases() {
                  {"zeros", std::vector<int64_t>{3, 7, 128}}},
        .inputs = {noise(DType::u8, {2, 5, 13, 7}, 1, 0, 256),
                   noise(DType::u8, {2, 5, 1, 1}, 2, 0, 256)}},
+      {.name = "short_rows_that_fill_several_tiles",
+       .opset = 1,
+       .attrs = {{"code", std::vector<std::string>{"mul 0 1", "add 3 2"}},
+                 {"scales", std::vector<float>{.013f, .021f, .017f, .03f}},
+                 {"zeros", std::vector<int64_t>{3, 7, 128, 120}}},
+       .inputs = {noise(DType::u8, {3, 67, 31}, 1, 0, 256), noise(DType::u8, {3, 1, 31}, 2, 0, 256),
+                  noise(DType::u8, {67, 1}, 3, 0, 256)}},
       {.name = "both_repeat",
        .opset = 1,
        .attrs = {{"code", std::vector<std::string>{"add 0 1"}},

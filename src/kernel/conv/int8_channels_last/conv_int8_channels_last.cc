@@ -80,9 +80,13 @@ ChannelsLastSum sum_of(const Int8ChannelsLastArgs& c) {
   return s;
 }
 
-// Packed weights: for each output channel the sum of its weights, then the panels.
-size_t sums_bytes(const Int8ChannelsLastShape& s) {
+// Packed weights: for each output channel the sum of its weights, Int8Most of each panel, then the
+// panels.
+size_t most_at(const Int8ChannelsLastShape& s) {
   return panels_of(s) * kChannelsLastPanel * sizeof(int32_t);
+}
+size_t sums_bytes(const Int8ChannelsLastShape& s) {
+  return aligned_bytes(most_at(s) + panels_of(s) * sizeof(Int8Most));
 }
 
 }  // namespace
@@ -112,6 +116,7 @@ void conv_int8_channels_last_pack(const Int8ChannelsLastShape& s, const void* w,
       p.width = width_of(p.count);
       p.to = panels + first * reduction_bytes(s);
       p.sum = sums + first;
+      p.most = reinterpret_cast<Int8Most*>(static_cast<char*>(packed) + most_at(s)) + panel;
       std::memset(p.sum, 0, kChannelsLastPanel * sizeof(int32_t));
       const size_t used = p.width * reduction_bytes(s);
       std::memset(p.to + used, 0, kChannelsLastPanel * reduction_bytes(s) - used);
@@ -157,14 +162,21 @@ void conv_int8_channels_last(const Int8ChannelsLastArgs& c, Pool& pool, Isa isa)
   block.tame = is_tame(c);
   block.sum = sum_of(c);
   block.ldy = s.out_channels;
+  block.w = static_cast<const int8_t*>(c.weights) + sums_bytes(s);
+  block.w_sum = sums;
+  block.most = reinterpret_cast<const Int8Most*>(static_cast<const char*>(c.weights) + most_at(s));
+  block.add = add;
+  block.ratio = ratio;
   const auto run = SDX_PICK(conv_int8_channels_last_block, isa);
-  const auto* weights = static_cast<const int8_t*>(c.weights) + sums_bytes(s);
 
   // Each thread takes some pixels against some panels: a few parts per thread, of at least 24
   // pixels.
+  const size_t most = SDX_PICK(conv_int8_channels_last_panels, isa)(
+      block.unit, kChannelsLastPanel * reduction_bytes(s));
+  const size_t groups = (panels + most - 1) / most;
   size_t parts = 1;
   if (pool.threads() > 1)
-    parts = std::clamp<size_t>(4 * size_t(pool.threads()) / panels, 1, (pixels + 23) / 24);
+    parts = std::clamp<size_t>(4 * size_t(pool.threads()) / groups, 1, (pixels + 23) / 24);
   for (size_t n = 0; n < s.batch; ++n) {
     const uint8_t* image = c.x + n * s.in[0] * s.in[1] * s.channels;
     block.x = image;
@@ -177,20 +189,18 @@ void conv_int8_channels_last(const Int8ChannelsLastArgs& c, Pool& pool, Isa isa)
       block.x = staged;
     }
     const size_t y_at = n * pixels * s.out_channels;
-    pool.parallel(panels * parts, 1, [&](size_t begin, size_t end, int) {
+    block.all_channels = s.out_channels;
+    block.y = c.y + y_at;
+    if (c.other != nullptr) block.other = c.other + y_at;
+    pool.parallel(groups * parts, 1, [&](size_t begin, size_t end, int) {
       for (size_t i = begin; i < end; ++i) {
-        const size_t panel = i / parts, part = i % parts, first = panel * kChannelsLastPanel;
-        Int8ChannelsLastBlock b = block;
+        const size_t group = i / parts, part = i % parts;
+        const size_t first = panels * group / groups * kChannelsLastPanel,
+                     last = panels * (group + 1) / groups * kChannelsLastPanel;
+        Int8ChannelsLastBlock b = block.at(first);
+        b.all_channels = std::min(last, s.out_channels) - first;
         b.first = pixels * part / parts;
         b.last = pixels * (part + 1) / parts;
-        b.w = weights + first * reduction_bytes(s);
-        b.channels = std::min(kChannelsLastPanel, s.out_channels - first);
-        b.width = width_of(s.out_channels - first);
-        b.w_sum = sums + first;
-        b.add = add + first;
-        b.ratio = ratio + first;
-        b.y = c.y + y_at + first;
-        if (c.other != nullptr) b.other = c.other + y_at + first;
         run(b);
       }
     });

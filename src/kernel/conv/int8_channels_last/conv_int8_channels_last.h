@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernel/gemm_int8/most.h"
 #include "kernel/gemm_int8/unit.h"
 #include "kernel/isa.h"
 #include "kernel/pool.h"
@@ -34,7 +35,8 @@ struct Int8ChannelsLastArgs {
   const float* ratio = nullptr;   // one per output channel
   int32_t zero = 0;
   bool y_signed = false;
-  // Bytes laid out as y, or null: y becomes the sum of itself and them, as add_bytes makes it.
+  // Bytes laid out as y, or null: y becomes the sum of itself and them, as add_bytes makes it. They
+  // do not overlap y.
   const uint8_t* other = nullptr;
   const AddBytes* sum = nullptr;
   uint8_t* y = nullptr;
@@ -61,6 +63,7 @@ struct Int8ChannelsLastPack {
   size_t width;                // `count`, up to a multiple of 16
   int8_t* to;                  // [run][quad][channel of width][4]
   int32_t* sum;                // [width]
+  Int8Most* most;
 };
 SDX_DECLARE_ISAS(void conv_int8_channels_last_pack_panel(const Int8ChannelsLastPack&);)
 
@@ -74,7 +77,8 @@ struct ChannelsLastSum {
   int16_t least, zero;  // of integers before and after the zero point is added
 };
 
-// One thread's share: some pixels of one image against one panel.
+// One thread's share: some pixels of one image against one panel, or against panels that follow
+// each other where that is what the kernel asks for (conv_int8_channels_last_panels).
 struct Int8ChannelsLastBlock {
   const uint8_t* x;  // the staged image
   // A pixel (row, column) of the output begins at x + row * row_step + column * column_step; the
@@ -84,7 +88,9 @@ struct Int8ChannelsLastBlock {
   size_t out_columns, first, last;  // pixels
   const int8_t* w;                  // [runs_y][runs_x][quad][channel][4]
   size_t channels, width;           // of the panel; width is a multiple of 16
+  size_t all_channels;              // of this panel and those after it that are meant
   const int32_t* w_sum;             // [width], of a channel's weights
+  const Int8Most* most;             // of each panel
   const int32_t* add;               // [width], bias and zero points
   const float* ratio;               // [width]
   int32_t zero;
@@ -95,8 +101,27 @@ struct Int8ChannelsLastBlock {
   const uint8_t* other;  // as y; null: no sum
   uint8_t* y;            // of pixel 0, at the panel's first channel
   size_t ldy;
+
+  [[gnu::always_inline]] size_t depth() const { return 4 * quads * runs_x * runs_y; }
+  // The same for the panel that begins at channel `first` of all.
+  [[gnu::always_inline]] Int8ChannelsLastBlock at(size_t first) const {
+    Int8ChannelsLastBlock b = *this;
+    const size_t left = all_channels - first;
+    b.channels = left < kChannelsLastPanel ? left : kChannelsLastPanel;
+    b.width = (b.channels + 15) / 16 * 16;
+    b.w += first * depth();
+    b.w_sum += first;
+    b.most += first / kChannelsLastPanel;
+    b.add += first;
+    b.ratio += first;
+    b.y += first;
+    if (other != nullptr) b.other += first;
+    return b;
+  }
 };
 SDX_DECLARE_ISAS(void conv_int8_channels_last_block(const Int8ChannelsLastBlock&);
+                 // How many panels of so many bytes each a block should have.
+                 size_t conv_int8_channels_last_panels(Int8Unit, size_t panel_bytes);
                  // The same by AMX.
                  void conv_int8_channels_last_tiles(const Int8ChannelsLastBlock&);)
 // y[i] = the greatest x[i] of rows x columns pixels, the least value of the type where there is

@@ -2,6 +2,7 @@
 
 #include "kernel/conv/int8_channels_last/to_bytes.h"
 #include "kernel/gemm_int8/neon.h"
+#include "kernel/gemm_int8/ready_rows.h"
 #include "kernel/gemm_int8/vnni.h"
 
 namespace sdx::SDX_ISA {
@@ -105,41 +106,8 @@ constexpr LastTiles kLastTiles = make_tiles();
 
 #if defined(SDX_ISA_avx2)
 
-// Bytes against weights by vpdpbusd, in its older or newer encoding: a lane per channel.
-template <bool kVex>
-struct VnniDot {
-  static constexpr size_t kLanes = 8;
-  static __m256i pixel(int32_t quad) { return _mm256_set1_epi32(quad); }
-  static __m256i weights(const int8_t* w) {
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w));
-  }
-  [[gnu::always_inline]] static __m256i add(__m256i sum, __m256i x, __m256i w) {
-    return dot_quads<kVex>(sum, x, w);
-  }
-  static void store(__m256i low, __m256i high, int32_t* sum) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(sum), low);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(sum + 8), high);
-  }
-};
-
-// Without it: bytes are widened, for vpmaddubsw would saturate, and a channel has two lanes.
-struct WideDot {
-  static constexpr size_t kLanes = 4;
-  static __m256i pixel(int32_t quad) { return _mm256_cvtepu8_epi16(_mm_set1_epi32(quad)); }
-  static __m256i weights(const int8_t* w) {
-    return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(w)));
-  }
-  [[gnu::always_inline]] static __m256i add(__m256i sum, __m256i x, __m256i w) {
-    return _mm256_add_epi32(sum, _mm256_madd_epi16(x, w));
-  }
-  static void store(__m256i low, __m256i high, int32_t* sum) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(sum),
-                        _mm256_permute4x64_epi64(_mm256_hadd_epi32(low, high), 0xd8));
-  }
-};
-
-// Two vectors of channels.
-template <class Dot, int Pixels>
+// Sixteen channels by vpdpbusd, in its older or newer encoding.
+template <bool kVex, int Pixels>
 void half_tile(const Int8ChannelsLastBlock& b, const uint8_t* const* pixels, size_t lane,
                int32_t* sum) {
   __m256i acc[Pixels][2];
@@ -153,23 +121,26 @@ void half_tile(const Int8ChannelsLastBlock& b, const uint8_t* const* pixels, siz
     for (size_t rx = 0; rx < b.runs_x; ++rx) {
       const size_t run = ry * b.step_y + rx * b.step_x, end = run + 4 * b.quads;
       for (size_t at = run; at != end; at += 4, w += 4 * b.width) {
-        const __m256i low = Dot::weights(w), high = Dot::weights(w + 4 * Dot::kLanes);
+        const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w));
+        const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w + 32));
         unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
           int32_t quad;
           std::memcpy(&quad, x[p.value] + at, sizeof quad);
-          const __m256i four = Dot::pixel(quad);
-          acc[p.value][0] = Dot::add(acc[p.value][0], four, low);
-          acc[p.value][1] = Dot::add(acc[p.value][1], four, high);
+          const __m256i four = _mm256_set1_epi32(quad);
+          acc[p.value][0] = dot_quads<kVex>(acc[p.value][0], four, low);
+          acc[p.value][1] = dot_quads<kVex>(acc[p.value][1], four, high);
         });
       }
     }
   }
   unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
-    Dot::store(acc[p.value][0], acc[p.value][1], sum + p.value * kChannelsLastPanel + lane);
+    auto* to = reinterpret_cast<__m256i*>(sum + p.value * kChannelsLastPanel + lane);
+    _mm256_storeu_si256(to, acc[p.value][0]);
+    _mm256_storeu_si256(to + 1, acc[p.value][1]);
   });
 }
 
-template <class Dot>
+template <bool kVex>
 void half_tiles(const Int8ChannelsLastBlock& b) {
   LastPixels next(b);
   for (size_t pixel = b.first; pixel < b.last;) {
@@ -177,12 +148,12 @@ void half_tiles(const Int8ChannelsLastBlock& b) {
     alignas(64) int32_t sum[kPixels * kChannelsLastPanel];
     const uint8_t* x[kPixels];
     for (size_t p = 0; p < pixels; ++p) x[p] = next.next();
-    for (size_t lane = 0; lane < b.width; lane += 2 * Dot::kLanes) {
+    for (size_t lane = 0; lane < b.width; lane += 16) {
       if (pixels == kPixels) {
-        half_tile<Dot, kPixels>(b, x, lane, sum);
+        half_tile<kVex, kPixels>(b, x, lane, sum);
       } else {
         for (size_t p = 0; p < pixels; ++p)
-          half_tile<Dot, 1>(b, x + p, lane, sum + p * kChannelsLastPanel);
+          half_tile<kVex, 1>(b, x + p, lane, sum + p * kChannelsLastPanel);
       }
     }
     end_sums(b, sum, pixel, pixels);
@@ -263,7 +234,7 @@ void dot_tiles(const Int8ChannelsLastBlock& b) {
   }
 }
 
-#else
+#elif !defined(SDX_ISA_avx512)
 
 // One pixel: lanes are output channels.
 void one_pixel(const Int8ChannelsLastBlock& b, const uint8_t* x, size_t pixel) {
@@ -281,6 +252,98 @@ void one_pixel(const Int8ChannelsLastBlock& b, const uint8_t* x, size_t pixel) {
     }
   }
   end_sums(b, reinterpret_cast<int32_t*>(sum), pixel, 1);
+}
+
+#endif
+
+#if defined(SDX_ISA_avx2) || defined(SDX_ISA_avx512)
+
+// A stretch of what the reduction reads of any pixel, as pieces that lie together.
+struct Pieces {
+  struct Piece {
+    size_t from, bytes;  // from where the pixel begins; whole quads
+  };
+  Piece piece[kReadyDepth / 4];
+  size_t count = 0;
+
+  // Those of bytes [begin, begin + n).
+  void find(const Int8ChannelsLastBlock& b, size_t begin, size_t n) {
+    count = 0;
+    const size_t run_bytes = 4 * b.quads;
+    size_t run = begin / run_bytes, at = begin % run_bytes;
+    size_t y = run / b.runs_x, x = run % b.runs_x;
+    for (; n != 0; at = 0) {
+      const size_t bytes = run_bytes - at < n ? run_bytes - at : n;
+      piece[count++] = {y * b.step_y + x * b.step_x + at, bytes};
+      n -= bytes;
+      if (++x == b.runs_x) x = 0, ++y;
+    }
+  }
+
+  void copy(const uint8_t* pixel, uint8_t* to) const {
+    for (size_t i = 0; i < count; ++i) {
+      const uint8_t* from = pixel + piece[i].from;
+      size_t left = piece[i].bytes;
+      for (; left >= 32; left -= 32, from += 32, to += 32)
+        _mm256_storeu_si256((__m256i*)to, _mm256_loadu_si256((const __m256i*)from));
+      for (; left >= 8; left -= 8, from += 8, to += 8) std::memcpy(to, from, 8);
+      if (left != 0) {
+        std::memcpy(to, from, 4);
+        to += 4;
+      }
+    }
+  }
+};
+
+// Without instructions for bytes: pixels are made ready once for as many panels as there are sums
+// for.
+constexpr size_t kReadyChannels = 512, kReadyPanels = kReadyChannels / kChannelsLastPanel;
+
+// The panels of a block, each as a block of its own.
+struct OwnPanels {
+  Int8ChannelsLastBlock of[kReadyPanels];
+  size_t count = 0;
+  Int8Most most;
+  explicit OwnPanels(const Int8ChannelsLastBlock& b) {
+    for (size_t first = 0; first < b.all_channels; first += kChannelsLastPanel) {
+      of[count] = b.at(first);
+      most.take(*of[count++].most);
+    }
+  }
+};
+
+void ready_pixels(const Int8ChannelsLastBlock& b) {
+  LastPixels next(b);
+  alignas(64) int32_t sum[kReadyPanels][kReadyRows * kChannelsLastPanel];
+  ReadyRows rows;
+  const OwnPanels panels(b);
+  const SafeLimits limits(panels.most);
+  Pieces pieces;
+  const size_t depth = b.depth(), count = b.last - b.first,
+               parts = (count + kReadyRows - 1) / kReadyRows;
+  for (size_t i = 0; i < parts; ++i) {
+    const size_t begin = count * i / parts, pixels = count * (i + 1) / parts - begin;
+    const uint8_t* x[kReadyRows];
+    for (size_t p = 0; p < pixels; ++p) x[p] = next.next();
+    for (size_t k = 0; k < depth; k += kReadyDepth) {
+      const size_t n = depth - k < kReadyDepth ? depth - k : kReadyDepth;
+      if (i == 0 || depth > kReadyDepth) pieces.find(b, k, n);
+      for (size_t p = 0; p < pixels; ++p) {
+        std::memset(rows.bytes[p] + n / 32 * 32, 0, 32);
+        pieces.copy(x[p], rows.bytes[p]);
+      }
+      rows.quads = n / 4;
+      rows.settle(pixels, limits);
+      for (size_t panel = 0; panel < panels.count; ++panel) {
+        const size_t width = panels.of[panel].width;
+        multiply_ready({rows, panels.of[panel].w + k * width, 4 * width, sum[panel],
+                        kChannelsLastPanel, k != 0},
+                       pixels, width);
+      }
+    }
+    for (size_t panel = 0; panel < panels.count; ++panel)
+      end_sums(panels.of[panel], sum[panel], b.first + begin, pixels);
+  }
 }
 
 #endif
@@ -309,6 +372,19 @@ void max_of(const MaxChannelsLastWindow& w, uint8_t* y) {
 
 }  // namespace
 
+size_t conv_int8_channels_last_panels(Int8Unit unit, size_t panel_bytes) {
+#if defined(SDX_ISA_avx2) || defined(SDX_ISA_avx512)
+  // As many as stay in the second cache while the pixels pass over them.
+  constexpr size_t kCached = 320 * 1024;
+  if (unit == Int8Unit::plain) {
+    const size_t fit = kCached / panel_bytes;
+    return fit < 1 ? 1 : fit < kReadyPanels ? fit : kReadyPanels;
+  }
+#endif
+  (void)unit, (void)panel_bytes;
+  return 1;
+}
+
 void conv_int8_channels_last_block(const Int8ChannelsLastBlock& b) {
 #if defined(SDX_ISA_avx512)
   const bool tiles = b.unit == Int8Unit::amx || b.unit == Int8Unit::amx_in_memory;
@@ -327,16 +403,16 @@ void conv_int8_channels_last_block(const Int8ChannelsLastBlock& b) {
     }
     return;
   }
+  ready_pixels(b);
 #elif defined(SDX_ISA_avx2)
-  if (b.unit == Int8Unit::avx_vnni) return half_tiles<VnniDot<true> >(b);
-  if (b.unit == Int8Unit::avx_vnni_evex) return half_tiles<VnniDot<false> >(b);
-  half_tiles<WideDot>(b);
+  if (b.unit == Int8Unit::avx_vnni) return half_tiles<true>(b);
+  if (b.unit == Int8Unit::avx_vnni_evex) return half_tiles<false>(b);
+  ready_pixels(b);
 #elif defined(SDX_ISA_neon)
   if (b.unit == Int8Unit::neon_i8mm) return dot_tiles<MixedDot>(b);
   if (b.unit == Int8Unit::neon_dot) return dot_tiles<SignedDot>(b);
   dot_tiles<WideDot>(b);
-#endif
-#if !defined(SDX_ISA_avx2) && !defined(SDX_ISA_neon)
+#else
   LastPixels pixels(b);
   for (size_t pixel = b.first; pixel < b.last; ++pixel) one_pixel(b, pixels.next(), pixel);
 #endif

@@ -1,13 +1,12 @@
 #include <cstring>
 
 #include "kernel/conv/int8_channels_last/conv_int8_channels_last.h"
+#include "kernel/simd/numbers.h"
 
 namespace sdx::SDX_ISA {
 namespace {
 
 constexpr size_t kChunk = 256;  // bytes of a channel that are put in order at a time
-
-size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 // Bytes [begin, begin + kChunk) of a channel's weights, [channels][taps], in the order of the
 // reduction: runs of `joined` taps, [tap][channel], each filled up to whole quads.
@@ -155,6 +154,7 @@ void conv_int8_channels_last_pack_panel(const Int8ChannelsLastPack& p) {
     }
     std::memcpy(p.sum + lane, &sums, sizeof sums);
   }
+  *p.most = int8_most(p.to, bytes / 4, p.width);
 }
 
 }  // namespace sdx::SDX_ISA

@@ -3,6 +3,7 @@
 
 #include "kernel/conv/int8_channels_last/conv_int8_channels_last.h"
 #include "kernel/gemm_int8/saturate.h"
+#include "kernel/simd/bytes.h"
 #include "kernel/simd/registers.h"
 #include "kernel/simd/unroll.h"
 
@@ -167,16 +168,91 @@ inline void end_sums(const Int8ChannelsLastBlock& b, int32_t* sum, size_t pixel,
 
 #else
 
+// Sums of pixels as bytes. What it needs of the block is its own, for bytes that are stored might
+// else be part of the block.
+struct LastEnds {
+  const int32_t* add;
+  const float* ratio;
+  size_t channels;
+  SaturatedBytes bytes;
+  SDX_INLINE explicit LastEnds(const Int8ChannelsLastBlock& b)
+      : add(b.add), ratio(b.ratio), channels(b.channels), bytes(b.zero, b.y_signed) {}
+
+  // Sixteen sums in steps of y, right before they are made whole.
+  template <bool kTame>
+  SDX_INLINE F32x16 steps(const int32_t* sum, size_t lane) const {
+    F32x16 q = to_f32(I32x16::load(sum + lane) + I32x16::load(add + lane)) * load(ratio + lane);
+    if constexpr (!kTame) {
+      q = select(q == q, q, F32x16(0.0f));
+      q = min_raw(max_raw(q, F32x16(-kFar)), F32x16(kFar));
+    }
+    return q;
+  }
+
+  template <bool kTame>
+  SDX_INLINE void store_pixel(const int32_t* sum, uint8_t* y) const {
+    size_t lane = 0;
+    for (; lane + 16 <= channels; lane += 16)
+      bytes.store(y + lane, nearest_i32(steps<kTame>(sum, lane)));
+    if (lane < channels)
+      bytes.store_n(y + lane, nearest_i32(steps<kTame>(sum, lane)), channels - lane);
+  }
+};
+
+// The same, and their sums with other bytes by ChannelsLastSum, of whole vectors of a tame
+// convolution.
+struct LastEndsAndOther {
+  LastEnds ends;
+  F32x16 own_low, own_high, a, b, c, unsure, least;
+  SaturatedBytes bytes;
+  SDX_INLINE explicit LastEndsAndOther(const Int8ChannelsLastBlock& t)
+      : ends(t),
+        own_low(float(-t.zero)),
+        own_high(float(255 - t.zero)),
+        a(t.sum.a),
+        b(t.sum.b),
+        c(t.sum.c),
+        unsure(t.sum.unsure),
+        least(float(t.sum.least)),
+        bytes(t.sum.zero, false) {}
+
+  // False if one of them is unsure.
+  SDX_INLINE bool store_pixel(const int32_t* sum, const uint8_t* other, uint8_t* y) const {
+    M16 bad = unsure < F32x16(0.0f);
+    for (size_t lane = 0; lane < ends.channels; lane += 16) {
+      const F32x16 steps = ends.steps<true>(sum, lane);
+      const F32x16 own = round_even(min_raw(max_raw(steps, own_low), own_high));
+      const F32x16 q = fma(own, a, fma(to_f32(load_bytes(other + lane)), b, c));
+      const F32x16 whole = floor(q);
+      bad = bad | (q - whole < unsure);
+      bytes.store(y + lane, to_i32(max_raw(whole, least)));
+    }
+    return !any(bad);
+  }
+};
+
 // Sums of pixels, kChannelsLastPanel apart, to which `add` is still to be added.
 inline void end_sums(const Int8ChannelsLastBlock& b, const int32_t* sum, size_t pixel,
                      size_t pixels) {
-  for (const size_t end = pixel + pixels; pixel < end; ++pixel, sum += kChannelsLastPanel) {
+  const size_t end = pixel + pixels;
+  const LastEnds ends(b);
+  if (b.other == nullptr && b.tame) {
+    for (; pixel < end; ++pixel, sum += kChannelsLastPanel)
+      ends.store_pixel<true>(sum, b.y + pixel * b.ldy);
+    return;
+  }
+#if defined(SDX_SOFT_FMA)
+  const bool near = false;  // each fma there costs more than the steps
+#else
+  const bool near = b.other != nullptr && b.tame && b.sum.near && b.channels % 16 == 0;
+#endif
+  const LastEndsAndOther both(b);
+  for (; pixel < end; ++pixel, sum += kChannelsLastPanel) {
     uint8_t own[kChannelsLastPanel];
-    uint8_t* y = b.other == nullptr ? b.y + pixel * b.ldy : own;
-    for (size_t j = 0; j < b.channels; ++j) {
-      const auto s = int32_t(uint32_t(sum[j]) + uint32_t(b.add[j]));
-      y[j] = saturated(float(s) * b.ratio[j], b.zero, b.y_signed ? -128 : 0);
-    }
+    const size_t at = pixel * b.ldy;
+    if (near && both.store_pixel(sum, b.other + at, b.y + at)) continue;
+    uint8_t* y = b.other == nullptr ? b.y + at : own;
+    b.tame ? ends.store_pixel<true>(sum, y) : ends.store_pixel<false>(sum, y);
     if (b.other != nullptr) add_other(b, own, pixel);
   }
 }

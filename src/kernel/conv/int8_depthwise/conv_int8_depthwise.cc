@@ -17,14 +17,16 @@ size_t padded(const Int8ChannelsLastShape& s) {
   return (s.channels + kDepthwiseChunk - 1) / kDepthwiseChunk * kDepthwiseChunk;
 }
 
-// Packed weights: the sum of each channel's, the rows, then the quads.
+// Packed weights: the sum of each channel's, the rows, the quads, then the pairs.
 struct Packed {
   int32_t* sums;
   int8_t *rows, *quads;
+  int16_t* pairs;
   Packed(const Int8ChannelsLastShape& s, void* memory)
       : sums(static_cast<int32_t*>(memory)),
         rows(reinterpret_cast<int8_t*>(sums + padded(s))),
-        quads(rows + padded(s) * taps_of(s)) {}
+        quads(rows + padded(s) * taps_of(s)),
+        pairs(reinterpret_cast<int16_t*>(quads + padded(s) * kFour * steps_of(s))) {}
 };
 
 // What a run works out first: bias and ratio in both orders, and a row of x's zero point.
@@ -119,7 +121,7 @@ size_t conv_int8_depthwise_scratch_bytes(const Int8ChannelsLastShape& s) {
 }
 
 size_t conv_int8_depthwise_packed_bytes(const Int8ChannelsLastShape& s) {
-  return padded(s) * (sizeof(int32_t) + taps_of(s) + kFour * steps_of(s));
+  return padded(s) * (sizeof(int32_t) + taps_of(s) + kFour * steps_of(s) * (1 + sizeof(int16_t)));
 }
 
 void conv_int8_depthwise_pack(const Int8ChannelsLastShape& s, const void* w, bool w_signed,
@@ -135,6 +137,9 @@ void conv_int8_depthwise_pack(const Int8ChannelsLastShape& s, const void* w, boo
       to.rows[(chunk * taps_of(s) + tap) * kDepthwiseChunk + at] = weight;
       const size_t step = chunk * steps_of(s) + tap / kFour;
       to.quads[(step * kDepthwiseChunk + turned(at)) * kFour + tap % kFour] = weight;
+      const size_t pair = c / kDepthwiseSixteen * steps_of(s) * 2 + tap / 2;
+      to.pairs[(pair * kDepthwiseSixteen + turned_sixteen(c % kDepthwiseSixteen)) * 2 + tap % 2] =
+          weight;
     }
   }
 }
@@ -144,10 +149,10 @@ void conv_int8_depthwise(const Int8ChannelsLastArgs& c, Pool& pool, Isa isa) {
   const Packed packed(s, const_cast<void*>(c.weights));
   const Prepared ready(s, c.scratch);
   prepare(c, packed, ready);
-  const Int8DepthwisePixel all{nullptr,        taps_of(s),         steps_of(s), s.channels,
-                               packed.rows,    packed.quads,       ready.add,   ready.add_turned,
-                               ready.ratio,    ready.ratio_turned, c.zero,      c.y_signed,
-                               int8_unit(isa), is_tame(c),         nullptr};
+  const Int8DepthwisePixel all{nullptr,          taps_of(s),     steps_of(s),        s.channels,
+                               packed.rows,      packed.quads,   packed.pairs,       ready.add,
+                               ready.add_turned, ready.ratio,    ready.ratio_turned, c.zero,
+                               c.y_signed,       int8_unit(isa), is_tame(c),         nullptr};
   const auto run = SDX_PICK(conv_int8_depthwise_pixel, isa);
   const auto add_others = SDX_PICK(add_bytes, isa);
   const size_t row_bytes = s.out[1] * s.channels;

@@ -5,7 +5,7 @@
 // `out_channels` of the shape are equal, and output channel c reads input channel c alone. The taps
 // of a pixel are found by pointers, those beyond the image at a row of x's zero point, so nothing
 // is copied. Where the machine has the instruction that sums products of four bytes, four taps of a
-// channel are one step of it.
+// channel are one step of it; other machines of x86 take two taps at a step, in 16 bits.
 #pragma once
 
 #include "kernel/conv/int8_channels_last/conv_int8_channels_last.h"
@@ -30,6 +30,11 @@ inline constexpr size_t kDepthwiseChunk = 64;
 inline constexpr size_t turned(size_t channel) {
   return channel / 4 % 4 * 16 + channel / 16 * 4 + channel % 4;
 }
+// The same for sums of two words, of sixteen channels: 8 a + 4 b + c is at 8 b + 4 a + c.
+inline constexpr size_t kDepthwiseSixteen = 16;
+inline constexpr size_t turned_sixteen(size_t channel) {
+  return channel / 4 % 2 * 8 + channel / 8 * 4 + channel % 4;
+}
 
 // One output pixel.
 struct Int8DepthwisePixel {
@@ -38,6 +43,7 @@ struct Int8DepthwisePixel {
   size_t channels;
   const int8_t* rows;                 // weights [chunk][tap][channel]
   const int8_t* quads;                // and [chunk][step][turned channel][4]
+  const int16_t* pairs;               // and [sixteen][half a step][turned channel][2]
   const int32_t *add, *add_turned;    // bias and zero points, to whole chunks
   const float *ratio, *ratio_turned;  // the same
   int32_t zero;

@@ -78,9 +78,97 @@ void vnni_chunk(const Int8DepthwisePixel& b, size_t first, __mmask64 some) {
 
 #endif
 
+#if defined(SDX_ISA_avx2) || defined(SDX_ISA_avx512)
+
+// Up to sixteen bytes; the others are 0.
+[[gnu::always_inline]] inline __m128i load_some(const uint8_t* x, size_t n) {
+  if (n >= 16) return _mm_loadu_si128(reinterpret_cast<const __m128i*>(x));
+  if (n == 8) return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(x));
+  uint8_t bytes[16] = {};
+  for (size_t i = 0; i < n; ++i) bytes[i] = x[i];
+  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
+}
+
+// Eight numbers of sixteen in turned order, of which this is half `h`.
+template <int h>
+[[gnu::always_inline]] inline __m256i turned_half(const void* sixteen) {
+  const auto* four = static_cast<const __m128i*>(sixteen);
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128(four + h)),
+                                 _mm_loadu_si128(four + 2 + h), 1);
+}
+
+// Sums of sixteen channels as integers to which the zero point is still to be added.
+template <bool kTame>
+[[gnu::always_inline]] inline __m256i steps_of(__m256i sum, __m256i ratio) {
+  __m256 q = _mm256_mul_ps(_mm256_cvtepi32_ps(sum), _mm256_castsi256_ps(ratio));
+  if constexpr (!kTame) {
+    q = _mm256_and_ps(q, _mm256_cmp_ps(q, q, _CMP_ORD_Q));
+    q = _mm256_max_ps(_mm256_min_ps(q, _mm256_set1_ps(kFar)), _mm256_set1_ps(-kFar));
+  }
+  return _mm256_cvtps_epi32(q);
+}
+
+// 16 * Sixteens channels, of the last sixteen of which `n` are there.
+template <bool kTame, int Sixteens>
+void pairs_chunk(const Int8DepthwisePixel& b, size_t first, size_t n) {
+  __m256i sum[Sixteens][2];
+  unroll<Sixteens>([&](auto s) __attribute__((always_inline)) {
+    sum[s.value][0] = turned_half<0>(b.add + first + 16 * s.value);
+    sum[s.value][1] = turned_half<1>(b.add + first + 16 * s.value);
+  });
+  const size_t step = 2 * b.steps * 2 * kDepthwiseSixteen;  // words from one sixteen to the next
+  const int16_t* w = b.pairs + first / kDepthwiseSixteen * step;
+  for (size_t tap = 0; tap < b.count; tap += 2, w += 2 * kDepthwiseSixteen) {
+    const uint8_t *x0 = b.taps[tap] + first, *x1 = b.taps[tap + 1] + first;
+    unroll<Sixteens>([&](auto s) __attribute__((always_inline)) {
+      const size_t some = s.value == Sixteens - 1 ? n : 16;
+      const __m256i a = _mm256_cvtepu8_epi16(load_some(x0 + 16 * s.value, some));
+      const __m256i c = _mm256_cvtepu8_epi16(load_some(x1 + 16 * s.value, some));
+      const auto* weights = reinterpret_cast<const __m256i*>(w + s.value * step);
+      sum[s.value][0] = _mm256_add_epi32(
+          sum[s.value][0],
+          _mm256_madd_epi16(_mm256_unpacklo_epi16(a, c), _mm256_loadu_si256(weights)));
+      sum[s.value][1] = _mm256_add_epi32(
+          sum[s.value][1],
+          _mm256_madd_epi16(_mm256_unpackhi_epi16(a, c), _mm256_loadu_si256(weights + 1)));
+    });
+  }
+  // Packing saturates; signed bytes are made as unsigned ones, 128 above.
+  const __m256i zero = _mm256_set1_epi16(int16_t(b.zero + (b.y_signed ? 128 : 0)));
+  const __m128i flip = _mm_set1_epi8(b.y_signed ? char(0x80) : char(0));
+  unroll<Sixteens>([&](auto s) __attribute__((always_inline)) {
+    const size_t at = first + 16 * s.value, some = s.value == Sixteens - 1 ? n : 16;
+    const __m256i words = _mm256_adds_epi16(
+        _mm256_packs_epi32(steps_of<kTame>(sum[s.value][0], turned_half<0>(b.ratio + at)),
+                           steps_of<kTame>(sum[s.value][1], turned_half<1>(b.ratio + at))),
+        zero);
+    const __m128i bytes = _mm_xor_si128(
+        _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)), flip);
+    if (some >= 16) return _mm_storeu_si128(reinterpret_cast<__m128i*>(b.y + at), bytes);
+    std::memcpy(b.y + at, &bytes, some);
+  });
+}
+
+template <bool kTame>
+void pairs_pixel(const Int8DepthwisePixel& b) {
+  size_t first = 0;
+  for (; first + 32 <= b.channels; first += 32) pairs_chunk<kTame, 2>(b, first, 16);
+  for (; first < b.channels; first += 16) {
+    const size_t left = b.channels - first;
+    pairs_chunk<kTame, 1>(b, first, left < 16 ? left : 16);
+  }
+}
+
+#endif
+
 }  // namespace
 
 void conv_int8_depthwise_pixel(const Int8DepthwisePixel& b) {
+#if defined(SDX_ISA_avx2)
+  return b.tame ? pairs_pixel<true>(b) : pairs_pixel<false>(b);
+#elif defined(SDX_ISA_avx512)
+  if (b.unit == Int8Unit::plain) return b.tame ? pairs_pixel<true>(b) : pairs_pixel<false>(b);
+#endif
   for (size_t first = 0; first < b.channels; first += kDepthwiseChunk) {
     const size_t left = b.channels - first, n = left < kDepthwiseChunk ? left : kDepthwiseChunk;
 #if defined(SDX_ISA_avx512)

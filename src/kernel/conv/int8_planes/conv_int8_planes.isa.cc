@@ -19,7 +19,7 @@ void conv_int8_planes_patches(const ConvShape& s, const Staged& staged, const ui
   if (!staged.copied && cols == kPanel) {
     int8_pack_steps(x + pixel, staged.plane, x_signed, channels, width, sums, out);
     std::memcpy(panel, sums, width * sizeof(int32_t));
-    return;
+    return int8_end_panel(channels, cols, panel);
   }
   struct Run {
     size_t base, first;
@@ -59,6 +59,7 @@ void conv_int8_planes_patches(const ConvShape& s, const Staged& staged, const ui
   }
   if (filled != 0) pack(filled);
   std::memcpy(panel, sums, width * sizeof(int32_t));
+  int8_end_panel(conv_depth(s), cols, panel);
 }
 
 namespace {
