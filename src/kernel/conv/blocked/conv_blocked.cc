@@ -14,12 +14,21 @@ namespace {
 
 // Weights of this size stay in the second-level cache while all positions pass over them.
 constexpr size_t kResidentFloats = 65536;
+// Tiles that then meet all weights before the next ones do: their inputs stay in the first.
+constexpr size_t kTilesOfResident = 8;
 
 size_t blocks_of(const ConvShape& s) { return channel_blocks(s.out_channels); }
 bool is_depthwise(const ConvShape& s) { return s.groups > 1 && s.groups == s.in_channels; }
+// Groups that share a block with others: those of an input block make the output block.
+bool is_narrow(const ConvShape& s) {
+  const size_t width = s.in_channels / s.groups;
+  return s.groups > 1 && s.in_channels == s.out_channels && (width == 4 || width == 8);
+}
 
-// The output channels of a group, in whole blocks.
-size_t group_channels(const ConvShape& s) { return blocks_of(s) * kBlockLanes / s.groups; }
+// Parts of the channels that have nothing to do with each other: groups, or blocks of narrow ones.
+size_t parts_of(const ConvShape& s) { return is_narrow(s) ? blocks_of(s) : s.groups; }
+// The output channels of one, in whole blocks.
+size_t part_channels(const ConvShape& s) { return blocks_of(s) * kBlockLanes / parts_of(s); }
 
 // Threads that are worth waking: none for a few microseconds of work.
 size_t threads_for(const ConvShape& s, const Pool& pool) {
@@ -65,8 +74,31 @@ void pad_plane(const ConvShape& s, const Padded& p, const float* x, float* out) 
   }
 }
 
-size_t tap_floats(const ConvShape& s) {
-  return aligned_floats(2 * conv_taps(s) * sizeof(size_t) / sizeof(float));
+// Few channels in planes count as taps: a loop over them would be short.
+size_t listed_taps(const ConvShape& s, bool plain) {
+  return conv_taps(s) * (plain ? s.in_channels : 1);
+}
+size_t tap_floats(const ConvShape& s, bool plain) {
+  return aligned_floats(2 * listed_taps(s, plain) * sizeof(size_t) / sizeof(float));
+}
+
+// Which tiles run together and how much of their chains, so that weights and inputs stay in the
+// caches. `of_a_position`: the floats of input that a position adds; `resident`: the second-level
+// cache holds all weights.
+void set_order(BlockedWork& w, const BlockedTiles& tiles, size_t of_a_position, bool resident) {
+  w.channels_together = w.channels;
+  w.tiles_together = resident ? kTilesOfResident : w.cut.tiles();
+  if (tiles.near_inputs != 0) {
+    const size_t of_a_tile = tiles.positions * of_a_position;
+    w.tiles_together = std::max(kTilesOfResident, tiles.near_inputs / (of_a_tile + 1));
+  }
+  if (tiles.near_weights != 0) {
+    const size_t blocks = channel_blocks(w.channels);
+    const size_t of_a_block = kBlockLanes * w.taps * tiles.blocks * kBlockLanes;
+    const size_t most = std::max<size_t>(1, tiles.near_weights / (of_a_block + 1));
+    const size_t parts = std::max<size_t>(1, (blocks + most - 1) / most);
+    w.channels_together = std::max<size_t>(1, (blocks + parts - 1) / parts) * kBlockLanes;
+  }
 }
 
 void run_depthwise(const BlockedConvArgs& g, Pool& pool, Isa isa) {
@@ -107,6 +139,7 @@ bool conv_blocked_fits(const ConvShape& s, bool plain) {
   if (s.groups == 1) return !plain || s.in_channels < kBlockLanes;
   if (plain) return false;
   if (is_depthwise(s)) return depthwise_tiles_fit(s);
+  if (is_narrow(s)) return true;
   return s.in_channels % (s.groups * kBlockLanes) == 0 &&
          s.out_channels % (s.groups * kBlockLanes) == 0;
 }
@@ -119,19 +152,15 @@ size_t conv_blocked_packed_size(const ConvShape& s) {
 void conv_blocked_pack(const ConvShape& s, const float* w, const float* bias, float* packed,
                        Pool& pool) {
   const size_t out = blocks_of(s) * kBlockLanes, depth = conv_depth(s), taps = conv_taps(s);
-  const size_t wide = is_depthwise(s) ? kBlockLanes : kBlockedPanel;
-  const size_t group = is_depthwise(s) ? out : group_channels(s),
-               panels = (group + wide - 1) / wide;
-  pool.parallel(out / group * panels, 1, [&](size_t begin, size_t end, int) {
-    for (size_t panel = begin; panel < end; ++panel) {
-      const size_t in_group = panel % panels * wide, columns = std::min(wide, group - in_group);
-      const size_t first = panel / panels * group + in_group;
-      const size_t real = std::min(columns, s.out_channels - first);
+  pool.parallel(blocks_of(s), 1, [&](size_t begin, size_t end, int) {
+    for (size_t block = begin; block < end; ++block) {
+      const size_t first = block * kBlockLanes;
+      const size_t real = std::min(kBlockLanes, s.out_channels - first);
       float* to = packed + first * depth;
       reference::for_each_tap(
           s.in_channels / s.groups, s.kernel, [&](size_t c, size_t, size_t kh, size_t kw) {
             const float* from = w + first * depth + c * taps + kh * s.kernel[2] + kw;
-            for (size_t i = 0; i < columns; ++i) *to++ = i < real ? from[i * depth] : 0.f;
+            for (size_t i = 0; i < kBlockLanes; ++i) *to++ = i < real ? from[i * depth] : 0.f;
           });
     }
   });
@@ -142,7 +171,7 @@ void conv_blocked_pack(const ConvShape& s, const float* w, const float* bias, fl
 
 size_t conv_blocked_scratch_bytes(const ConvShape& s, bool plain) {
   if (is_depthwise(s)) return 0;
-  return (tap_floats(s) + padded_form(s, plain).floats()) * sizeof(float);
+  return (tap_floats(s, plain) + padded_form(s, plain).floats()) * sizeof(float);
 }
 
 void conv_blocked(const BlockedConvArgs& g, Pool& pool, Isa isa) {
@@ -152,57 +181,57 @@ void conv_blocked(const BlockedConvArgs& g, Pool& pool, Isa isa) {
   const Padded p = padded_form(s, g.plain);
   const size_t in_plane = s.in[1] * s.in[2] * p.lanes, plane = p.rows * p.width * p.lanes;
   auto* taps = static_cast<size_t*>(g.scratch);
-  float* padded = static_cast<float*>(g.scratch) + tap_floats(s);
-  auto* tap_at = taps + conv_taps(s);
-  for (size_t i = 0; i < conv_taps(s); ++i) tap_at[i] = i;
-  for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
-    for (size_t kx = 0; kx < s.kernel[2]; ++kx) {
-      taps[ky * s.kernel[2] + kx] = (ky * s.dilation[1] * p.width + kx * s.dilation[2]) * p.lanes;
-    }
+  float* padded = static_cast<float*>(g.scratch) + tap_floats(s, g.plain);
+  const size_t listed = listed_taps(s, g.plain), of_each = listed / conv_taps(s);
+  auto* tap_at = taps + listed;
+  for (size_t i = 0; i < listed; ++i) {
+    const size_t ky = i / of_each / s.kernel[2], kx = i / of_each % s.kernel[2];
+    taps[i] = (ky * s.dilation[1] * p.width + kx * s.dilation[2]) * p.lanes + i % of_each * plane;
+    tap_at[i] = i;
   }
 
+  // A kernel of one tap that visits every input once sees one long row.
+  size_t rows = s.out[1], width = s.out[2];
+  if (conv_taps(s) == 1 && s.stride[1] == 1 && s.stride[2] == 1 && !p.copied &&
+      s.in[1] == s.out[1] && s.in[2] == s.out[2]) {
+    width *= rows;
+    rows = 1;
+  }
+  const BlockedTiles tiles = SDX_PICK(blocked_tiles, isa)();
   BlockedWork work{};
-  work.channels = s.in_channels / s.groups;
+  work.cut = BlockedCut(rows, width, tiles);
+  work.channels = g.plain ? 1 : s.in_channels / s.groups;
   work.block_step = plane;
-  work.c_step = g.plain ? plane : 1;
   work.x_row = s.stride[1] * p.width * p.lanes;
   work.x_pixel = s.stride[2] * p.lanes;
   work.tap = taps;
   work.tap_at = tap_at;
-  work.taps = work.all_taps = conv_taps(s);
-  const size_t out = group_channels(s), depth = conv_depth(s);
-  const float* bias = g.bias ? g.weights + s.groups * out * depth : g.bias_apart;
-  work.blocks = out / kBlockLanes;
-  work.rows = s.out[1];
-  work.width = s.out[2];
-  // A kernel of one tap that visits every input once sees one long row.
-  if (conv_taps(s) == 1 && s.stride[1] == 1 && s.stride[2] == 1 && !p.copied &&
-      s.in[1] == s.out[1] && s.in[2] == s.out[2]) {
-    work.width *= work.rows;
-    work.rows = 1;
-  }
-  work.y_row = work.width;
-  work.y_plane = work.rows * work.width * kBlockLanes;
-  const BlockedTiles tiles = SDX_PICK(blocked_tiles, isa)();
-  work.tile_rows = work.rows > 1 && work.width <= tiles.positions_two_rows ? 2 : 1;
-  work.across = (work.width + tiles.positions - 1) / tiles.positions;
+  work.taps = work.all_taps = listed;
+  const size_t groups = parts_of(s), out = part_channels(s), depth = conv_depth(s);
+  const float* bias = g.bias ? g.weights + groups * out * depth : g.bias_apart;
+  work.width = work.y_row = width;
+  work.y_plane = rows * width * kBlockLanes;
   work.clamp = g.clamp;
   work.epilogue = g.epilogue;
-  const size_t all_tiles = (work.rows + work.tile_rows - 1) / work.tile_rows * work.across;
-  const size_t panels = (out + kBlockedPanel - 1) / kBlockedPanel;
+  const size_t of_a_position = (rows > 1 ? work.x_row / width : work.x_pixel) * (p.planes / groups);
+  const bool resident = out * depth <= kResidentFloats;
+  set_order(work, tiles, of_a_position, resident);
+  const size_t all_tiles = work.cut.tiles(), blocks = out / kBlockLanes;
 
-  // Either all panels pass over some tiles, or one panel after the other over all tiles.
+  // Threads share the tiles, or the blocks of channels if there is more to read of weights.
   const size_t threads = threads_for(s, pool);
-  const size_t want = threads == 1 ? 1 : (4 * threads + s.groups - 1) / s.groups;
-  size_t tile_parts = 1, panel_parts = 1;
-  if (out * depth <= kResidentFloats && all_tiles >= 2 * want) {
+  const size_t want = threads == 1 ? 1 : (4 * threads + groups - 1) / groups;
+  const bool few_weights =
+      resident || (tiles.near_inputs != 0 && rows * width * of_a_position > out * depth);
+  size_t tile_parts = 1, block_parts = 1;
+  if (few_weights && all_tiles >= 2 * want) {
     tile_parts = want;
-  } else if (work.rows * work.width == 1) {
-    panel_parts = std::min((panels + 3) / 4, want);
   } else {
-    panel_parts = panels;
-    tile_parts = std::min(all_tiles, (want + panels - 1) / panels);
+    block_parts = std::min((blocks + tiles.blocks - 1) / tiles.blocks, want);
+    tile_parts = std::min(all_tiles, (want + block_parts - 1) / block_parts);
   }
+  const auto run =
+      is_narrow(s) ? SDX_PICK(conv_blocked_narrow_tiles, isa) : SDX_PICK(conv_blocked_tiles, isa);
   const size_t out_plane = s.out[1] * s.out[2] * kBlockLanes;
   for (size_t n = 0; n < s.batch; ++n) {
     const float* x = g.x + n * p.planes * in_plane;
@@ -212,23 +241,28 @@ void conv_blocked(const BlockedConvArgs& g, Pool& pool, Isa isa) {
       });
       x = padded;
     }
-    const size_t items = s.groups * panel_parts * tile_parts;
+    const size_t items = groups * block_parts * tile_parts;
+    // Of blocks that a tile makes together none is cut off.
+    const auto block_at = [&](size_t part) {
+      const size_t together = (blocks + tiles.blocks - 1) / tiles.blocks;
+      return std::min(blocks, together * part / block_parts * tiles.blocks);
+    };
     pool.parallel(items, threads == 1 ? items : 1, [&](size_t begin, size_t end, int) {
       BlockedWork w = work;
       for (size_t i = begin; i < end; ++i) {
-        const size_t group = i / tile_parts / panel_parts;
-        const size_t panel = i / tile_parts % panel_parts, tile = i % tile_parts;
-        w.x = x + group * (p.planes / s.groups) * plane;
+        const size_t group = i / tile_parts / block_parts;
+        const size_t part = i / tile_parts % block_parts, tile = i % tile_parts;
+        w.x = x + group * (p.planes / groups) * plane;
         w.weights = g.weights + group * out * depth;
         w.bias = bias == nullptr ? nullptr : bias + group * out;
-        w.row = (n * s.groups + group) * w.blocks;
+        w.row = (n * groups + group) * blocks;
         w.y = g.y + w.row * out_plane;
         if (g.clamp.other != nullptr) w.clamp.other = g.clamp.other + w.row * out_plane;
-        w.panel_begin = panels * panel / panel_parts;
-        w.panel_end = panels * (panel + 1) / panel_parts;
+        w.block_begin = block_at(part);
+        w.block_end = block_at(part + 1);
         w.tile_begin = all_tiles * tile / tile_parts;
         w.tile_end = all_tiles * (tile + 1) / tile_parts;
-        SDX_PICK(conv_blocked_tiles, isa)(w);
+        run(w);
       }
     });
   }
@@ -239,7 +273,7 @@ namespace {
 // Rows of the wire between the two convolutions that a thread holds: so many that they stay in the
 // second-level cache.
 constexpr size_t kStripFloats = 65536;
-constexpr size_t kPairBlocks = kBlockedPanel / kBlockLanes;
+constexpr size_t kPairBlocks = 2;  // of channels that are made together
 
 struct Strip {
   size_t out_rows;  // that it serves
@@ -255,13 +289,13 @@ Strip strip_of(const ConvShape& s) {
   return {out_rows, rows, rows * row};
 }
 
-// One panel of channels for the output rows [begin, end) of one image.
+// kPairBlocks blocks of channels, a pair, for the output rows [begin, end) of one image.
 struct PairPart {
   const BlockedPairArgs& g;
   Isa isa;
   float* strip;
 
-  void run(size_t image, size_t panel, size_t begin, size_t end) const {
+  void run(size_t image, size_t pair, size_t begin, size_t end) const {
     const ConvShape& s = g.second;
     const Strip size = strip_of(s);
     size_t held_begin = 0, held_end = 0;  // rows of the wire
@@ -273,9 +307,9 @@ struct PairPart {
       const size_t last = std::max(first, std::min(s.in[1], past > s.pad[1] ? past - s.pad[1] : 0));
       const size_t made = std::clamp(held_end, first, last);
       keep(size, first - held_begin, made - first);
-      widen(size, image, panel, made, last, strip + (made - first) * s.in[2] * kBlockLanes);
+      widen(size, image, pair, made, last, strip + (made - first) * s.in[2] * kBlockLanes);
       held_begin = first, held_end = last;
-      narrow(size, image, panel, first, row, stop);
+      narrow(size, image, pair, first, row, stop);
     }
   }
 
@@ -292,47 +326,44 @@ struct PairPart {
   }
 
   // Rows [first, last) of the wire.
-  void widen(const Strip& size, size_t image, size_t panel, size_t first, size_t last,
+  void widen(const Strip& size, size_t image, size_t pair, size_t first, size_t last,
              float* y) const {
     if (first == last) return;
     const ConvShape& s = g.first;
     const size_t plane = s.in[1] * s.in[2] * kBlockLanes, depth = s.in_channels;
-    const size_t tap = 0;
+    const size_t tap = 0, width = (last - first) * s.in[2];
+    const BlockedTiles tiles = SDX_PICK(blocked_tiles, isa)();
     BlockedWork w{};
+    w.cut = BlockedCut(1, width, tiles);
     w.channels = s.in_channels;
     w.block_step = plane;
-    w.c_step = 1;
     w.x_pixel = kBlockLanes;
     w.tap = w.tap_at = &tap;
     w.taps = w.all_taps = 1;
     w.x = g.x + image * channel_blocks(s.in_channels) * plane + first * row_floats();
     w.weights = g.first_weights;
-    w.blocks = blocks_of(s);
-    w.bias = g.first_bias ? g.first_weights + w.blocks * kBlockLanes * depth : nullptr;
+    w.bias = g.first_bias ? g.first_weights + blocks_of(s) * kBlockLanes * depth : nullptr;
     w.y = y;
-    w.rows = 1;
-    w.width = w.y_row = (last - first) * s.in[2];
+    w.width = w.y_row = width;
     w.y_plane = size.rows * row_floats();
-    w.y_block = panel * kPairBlocks;
-    w.tile_rows = 1;
-    const size_t positions = SDX_PICK(blocked_tiles, isa)().positions;
-    w.across = (w.width + positions - 1) / positions;
+    w.y_block = pair * kPairBlocks;
     w.clamp = g.between;
     w.epilogue = g.between_epilogue;
-    w.panel_begin = panel;
-    w.panel_end = panel + 1;
-    w.tile_end = w.across;
+    w.block_begin = w.y_block;
+    w.block_end = std::min(blocks_of(s), w.block_begin + kPairBlocks);
+    w.tile_end = w.cut.tiles();
+    set_order(w, tiles, kBlockLanes * channel_blocks(s.in_channels), true);
     SDX_PICK(conv_blocked_tiles, isa)(w);
   }
 
   // Rows [row, stop) of the output, from a strip whose first row is `first`.
-  void narrow(const Strip& size, size_t image, size_t panel, size_t first, size_t row,
+  void narrow(const Strip& size, size_t image, size_t pair, size_t first, size_t row,
               size_t stop) const {
     const ConvShape& s = g.second;
     const size_t blocks = blocks_of(s), taps = conv_taps(s);
     const size_t out_plane = s.out[1] * s.out[2] * kBlockLanes;
-    for (size_t i = 0; i < kPairBlocks && panel * kPairBlocks + i < blocks; ++i) {
-      const size_t block = panel * kPairBlocks + i, at = image * blocks + block;
+    for (size_t i = 0; i < kPairBlocks && pair * kPairBlocks + i < blocks; ++i) {
+      const size_t block = pair * kPairBlocks + i, at = image * blocks + block;
       BlockedDepthwise d{};
       d.shape = &s;
       d.x = strip + i * size.rows * row_floats();
@@ -366,10 +397,10 @@ size_t conv_blocked_pair_scratch_bytes(const ConvShape& second, int threads) {
 
 void conv_blocked_pair(const BlockedPairArgs& g, Pool& pool, Isa isa) {
   const ConvShape& s = g.second;
-  const size_t panels = (blocks_of(s) + kPairBlocks - 1) / kPairBlocks, rows = s.out[1];
+  const size_t pairs = (blocks_of(s) + kPairBlocks - 1) / kPairBlocks, rows = s.out[1];
   // Parts make some rows of the wire twice, so as few as keep all threads busy alike.
   const auto threads = size_t(pool.threads());
-  const size_t items = s.batch * panels;
+  const size_t items = s.batch * pairs;
   size_t parts = 1;
   while (threads > 1 && parts < rows &&
          (items * parts < 4 * threads || (items * parts % threads != 0 && items < 4 * threads))) {
@@ -380,7 +411,7 @@ void conv_blocked_pair(const BlockedPairArgs& g, Pool& pool, Isa isa) {
     const PairPart part{g, isa, static_cast<float*>(g.scratch) + size_t(thread) * floats};
     for (size_t i = begin; i < end; ++i) {
       const size_t item = i / parts, of = i % parts;
-      part.run(item / panels, item % panels, rows * of / parts, rows * (of + 1) / parts);
+      part.run(item / pairs, item % pairs, rows * of / parts, rows * (of + 1) / parts);
     }
   });
 }

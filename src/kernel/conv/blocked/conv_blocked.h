@@ -34,8 +34,8 @@ struct BlockedConvArgs {
   void* scratch = nullptr;  // conv_blocked_scratch_bytes(), aligned to 64
 };
 
-// One group, as many as channels in and out, or some of whole blocks in and out. `plain`: one group
-// of fewer than 16 channels.
+// One group, as many as channels in and out, some of whole blocks in and out, or of 4 or 8 channels
+// in and out. `plain`: one group of fewer than 16 channels.
 bool conv_blocked_fits(const ConvShape&, bool plain);
 
 void conv_blocked(const BlockedConvArgs&, Pool&, Isa);

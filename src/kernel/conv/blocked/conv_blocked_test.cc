@@ -147,6 +147,12 @@ TEST(ConvBlocked, one_tap_equals_the_reference) {
   expect_reference_bits(planar(1, 1, 16, 16, 14, 15, 1, 2, 0), 5);
 }
 
+TEST(ConvBlocked, chains_that_stop_and_go_on_equal_the_reference) {
+  expect_reference_bits(planar(1, 1, 700, 20, 13, 14, 1, 1, 0), 1);
+  expect_reference_bits(planar(1, 1, 100, 33, 9, 8, 3, 1, 1), 2);
+  expect_reference_bits(planar(1, 1, 40, 16, 6, 31, 5, 2, 2), 3);
+}
+
 TEST(ConvBlocked, large_kernels_equal_the_reference) {
   expect_reference_bits(planar(1, 1, 16, 48, 9, 29, 3, 1, 1), 1);
   expect_reference_bits(planar(2, 1, 20, 20, 7, 7, 3, 1, 1), 2);
@@ -241,6 +247,18 @@ TEST(ConvBlocked, groups_of_whole_blocks_equal_the_reference) {
   expect_reference_bits(planar(1, 4, 64, 64, 1, 1, 1, 1, 0), 4);
   EXPECT_FALSE(conv_blocked_fits(planar(1, 4, 32, 64, 7, 7, 3, 1, 1), false));
   EXPECT_FALSE(conv_blocked_fits(planar(1, 4, 64, 32, 7, 7, 3, 1, 1), false));
+}
+
+TEST(ConvBlocked, narrow_groups_equal_the_reference) {
+  for (const size_t width : {4, 8}) {
+    expect_reference_bits(planar(1, 32 / width, 32, 32, 7, 7, 3, 1, 1), 1);
+    expect_reference_bits(planar(2, 40 / width, 40, 40, 9, 5, 3, 2, 1), 2);
+    expect_reference_bits(planar(1, 24 / width, 24, 24, 1, 1, 1, 1, 0), 3);
+    expect_reference_bits(planar(1, 16 / width, 16, 16, 3, 33, 5, 1, 2), 4);
+    expect_reference_bits(planar(1, 104 / width, 104, 104, 6, 4, 1, 1, 0), 5);
+  }
+  EXPECT_FALSE(conv_blocked_fits(planar(1, 16, 32, 32, 7, 7, 3, 1, 1), false));
+  EXPECT_FALSE(conv_blocked_fits(planar(1, 4, 32, 16, 7, 7, 3, 1, 1), false));
 }
 
 }  // namespace sdx

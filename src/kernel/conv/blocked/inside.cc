@@ -17,21 +17,12 @@ namespace {
 
 constexpr uint32_t kNegativeZero = 0x80000000u;
 
-// How a plane of outputs is cut into tiles: as conv_blocked does it.
-struct Cut {
-  size_t tile_rows, across;
-
-  Cut(size_t rows, size_t width, const BlockedTiles& tiles)
-      : tile_rows(rows > 1 && width <= tiles.positions_two_rows ? 2 : 1),
-        across((width + tiles.positions - 1) / tiles.positions) {}
-  size_t tiles(size_t rows) const { return (rows + tile_rows - 1) / tile_rows * across; }
-  // What a step of the chain costs, in multiply-adds of a position: a tile of few positions waits
-  // for its results, and every tile reads its weights.
-  double cost(size_t rows, size_t width) const {
-    const double each = double(rows * width) / double(tiles(rows));
-    return double(tiles(rows)) * (std::max(each, 5.0) + 1.5);
-  }
-};
+// What a step of the chain costs, in multiply-adds of a position: a tile of few positions waits for
+// its results, and every tile reads its weights.
+double cost(size_t rows, size_t width, const BlockedTiles& tiles) {
+  const auto count = double(BlockedCut(rows, width, tiles).tiles());
+  return count * (std::max(double(rows * width) / count, 5.0) + 1.5);
+}
 
 struct Part {
   const Stretch &y, &x;
@@ -42,9 +33,7 @@ struct Part {
 float by_the_rule(const BlockedConvArgs& g, const float* image, size_t o, size_t oy, size_t ox) {
   const ConvShape& s = g.shape;
   const size_t out = channel_blocks(s.out_channels) * kBlockLanes, depth = conv_depth(s);
-  const size_t first = o / kBlockedPanel * kBlockedPanel,
-               columns = std::min(kBlockedPanel, out - first);
-  const float* w = g.weights + first * depth + (o - first);
+  const float* w = g.weights + o / kBlockLanes * kBlockLanes * depth + o % kBlockLanes;
   float acc = 0;
   reference::for_each_tap(s.in_channels, s.kernel, [&](size_t c, size_t, size_t kh, size_t kw) {
     const size_t iy = oy * s.stride[1] + kh * s.dilation[1] - s.pad[1];
@@ -53,7 +42,7 @@ float by_the_rule(const BlockedConvArgs& g, const float* image, size_t o, size_t
     const size_t at =
         ((c / kBlockLanes * s.in[1] + iy) * s.in[2] + ix) * kBlockLanes + c % kBlockLanes;
     acc = std::fma(*w, inside ? image[at] : 0.0f, acc);
-    w += columns;
+    w += kBlockLanes;
   });
   const float* bias = g.bias ? g.weights + out * depth : g.bias_apart;
   if (bias != nullptr) acc = acc + bias[o];
@@ -130,11 +119,10 @@ BlockedWork work_of(const BlockedConvArgs& g, size_t n, const Part& p, const siz
   const size_t in_plane = s.in[1] * s.in[2] * kBlockLanes;
   const size_t iy = p.y.begin * s.stride[1] + p.y.tap * s.dilation[1] - s.pad[1];
   const size_t ix = p.x.begin * s.stride[2] + p.x.tap * s.dilation[2] - s.pad[2];
-  const Cut cut(p.y.size, p.x.size, tiles);
   BlockedWork w{};
+  w.cut = BlockedCut(p.y.size, p.x.size, tiles);
   w.channels = s.in_channels;
   w.block_step = in_plane;
-  w.c_step = 1;
   w.x_row = s.stride[1] * s.in[2] * kBlockLanes;
   w.x_pixel = s.stride[2] * kBlockLanes;
   w.tap = taps;
@@ -147,12 +135,9 @@ BlockedWork work_of(const BlockedConvArgs& g, size_t n, const Part& p, const siz
   w.y_plane = s.out[1] * s.out[2] * kBlockLanes;
   w.y_row = s.out[2];
   w.y = g.y + n * blocks * w.y_plane + (p.y.begin * s.out[2] + p.x.begin) * kBlockLanes;
-  w.rows = p.y.size;
   w.width = p.x.size;
-  w.blocks = blocks;
-  w.tile_rows = cut.tile_rows;
-  w.across = cut.across;
-  w.tile_end = cut.tiles(w.rows);
+  w.tile_end = w.tiles_together = w.cut.tiles();
+  w.channels_together = w.channels;
   return w;
 }
 
@@ -169,10 +154,9 @@ bool conv_blocked_inside_fits(const ConvShape& s, Isa isa) {
   double inside = 0;
   for (size_t i = 0; i < parts.count(); ++i) {
     const Part p = parts[i];
-    inside += double(p.taps()) * Cut(p.y.size, p.x.size, tiles).cost(p.y.size, p.x.size);
+    inside += double(p.taps()) * cost(p.y.size, p.x.size, tiles);
   }
-  const double whole =
-      double(conv_taps(s)) * Cut(s.out[1], s.out[2], tiles).cost(s.out[1], s.out[2]);
+  const double whole = double(conv_taps(s)) * cost(s.out[1], s.out[2], tiles);
   return inside < 0.9 * whole;
 }
 
@@ -187,23 +171,23 @@ void conv_blocked_inside(const BlockedConvArgs& g, Pool& pool, Isa isa) {
   auto* taps = static_cast<size_t*>(g.scratch);
   parts.list_taps(taps);
   const BlockedTiles tiles = SDX_PICK(blocked_tiles, isa)();
-  const size_t blocks = channel_blocks(s.out_channels), in_panel = kBlockedPanel / kBlockLanes,
-               panels = (blocks + in_panel - 1) / in_panel;
-  // A panel's weights stay in the second-level cache for all parts; several threads share them.
+  const size_t blocks = channel_blocks(s.out_channels),
+               together = (blocks + tiles.blocks - 1) / tiles.blocks;
+  // A tile's weights stay in the second-level cache for all parts; several threads share them.
   const size_t want = pool.threads() == 1 ? 1 : 4 * size_t(pool.threads());
-  const size_t shares = (want + panels - 1) / panels;
+  const size_t shares = (want + together - 1) / together;
   for (size_t n = 0; n < s.batch; ++n) {
     for (size_t i = 0; i < parts.count(); ++i) {
       if (parts[i].taps() == 0) fill(g, n, parts[i]);
     }
-    pool.parallel(panels * shares, 1, [&](size_t begin, size_t end, int) {
+    pool.parallel(together * shares, 1, [&](size_t begin, size_t end, int) {
       for (size_t item = begin; item < end; ++item) {
         const size_t share = item % shares;
         for (size_t i = 0; i < parts.count(); ++i) {
           if (parts[i].taps() == 0) continue;
           BlockedWork w = work_of(g, n, parts[i], taps + i * parts.taps_size(), tiles);
-          w.panel_begin = item / shares;
-          w.panel_end = w.panel_begin + 1;
+          w.block_begin = item / shares * tiles.blocks;
+          w.block_end = std::min(blocks, w.block_begin + tiles.blocks);
           w.tile_begin = w.tile_end * share / shares;
           w.tile_end = w.tile_end * (share + 1) / shares;
           SDX_PICK(conv_blocked_tiles, isa)(w);

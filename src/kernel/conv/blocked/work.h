@@ -8,42 +8,59 @@
 
 namespace sdx {
 
-inline constexpr size_t kBlockedPanel = 32;  // output channels whose weights lie together
+// How the tiles of a level look, and what they leave in the caches.
+struct BlockedTiles {
+  size_t positions;           // of a tile, at most
+  size_t positions_two_rows;  // in each of two rows, at most
+  bool across_rows;  // a tile is any run of positions; else part of a row, or two short rows
+  size_t blocks;     // of output channels that a tile makes
+  // Floats of one tile's weights that stay in the first-level cache while tiles pass over them, and
+  // of inputs that stay in the second-level one while all weights do; 0: as many as there are.
+  size_t near_weights, near_inputs;
+};
 
-// Some panels of output channels at some tiles of positions of one image.
-//
-// A tile is a run of positions along a row, or two short rows. The rows of a plane are cut into
-// `across` nearly equal runs; with two rows to a tile `across` is 1.
+// How the positions of a plane are cut into tiles: each of `runs` into `across` nearly equal parts.
+struct BlockedCut {
+  size_t runs = 0, run = 0;  // how many, and positions of one
+  size_t tile_rows = 1;      // rows of a tile; with two of them `across` is 1
+  size_t across = 0;
+
+  BlockedCut() = default;
+  BlockedCut(size_t rows, size_t width, const BlockedTiles& t)
+      : runs(t.across_rows ? 1 : rows),
+        run(t.across_rows ? rows * width : width),
+        tile_rows(runs > 1 && width <= t.positions_two_rows ? 2 : 1),
+        across((run + t.positions - 1) / t.positions) {}
+  size_t tiles() const { return (runs + tile_rows - 1) / tile_rows * across; }
+};
+
+// Some blocks of output channels at some tiles of positions of one image.
 struct BlockedWork {
   size_t channels;       // of the input
   size_t block_step;     // floats from one block of input channels to the next
-  size_t c_step;         // floats from one channel to the next
   size_t x_row;          // floats from the input of one output row to that of the next
   size_t x_pixel;        // floats from the input of one output to that of the next in its row
   const size_t* tap;     // floats from the first tap to each
   const size_t* tap_at;  // which of the kernel's taps each is
   size_t taps, all_taps;
   const float* x;        // the input of output (0, 0) at the first tap
-  const float* weights;  // panel p at p * kBlockedPanel * depth: [depth][its channels]
+  const float* weights;  // block b at b * kBlockLanes * depth: [depth][16]
   const float* bias;     // of the first channel, or null
   float* y;              // of block y_block
-  size_t rows, width;    // of the output
+  size_t width;          // of the output's rows
   size_t y_row;          // positions from one row of the output to the next
   size_t y_plane;        // floats from one block of the output to the next
   size_t y_block;
-  size_t blocks;  // of output channels
-  size_t tile_rows, across;
+  BlockedCut cut;
   ClampEpilogue clamp;  // `other` at y's place
   BlockEpilogue epilogue;
   size_t row;  // of the image's first block, for the epilogue
 
-  size_t panel_begin, panel_end;
+  size_t block_begin, block_end;
   size_t tile_begin, tile_end;
-};
-
-// Positions of a tile at each level, at most.
-struct BlockedTiles {
-  size_t positions, positions_two_rows;  // the second: in each of two rows
+  // So many tiles meet all blocks before the next ones do; of the chains, so many channels at a
+  // time, the sums waiting in y. A multiple of 16, or all of them.
+  size_t tiles_together, channels_together;
 };
 
 // Rows [row_begin, row_end) of one block of channels of a depthwise convolution.
@@ -61,6 +78,8 @@ struct BlockedDepthwise {
 };
 
 SDX_DECLARE_ISAS(BlockedTiles blocked_tiles(); void conv_blocked_tiles(const BlockedWork&);
+                 // One block whose groups have 4 or 8 channels in and out.
+                 void conv_blocked_narrow_tiles(const BlockedWork&);
                  // `count` floats that are sums: + clamp.other at their place, and the bounds.
                  void conv_blocked_clamp(const ClampEpilogue& clamp, float* sums, size_t count);
                  void conv_blocked_depthwise(const BlockedDepthwise&);

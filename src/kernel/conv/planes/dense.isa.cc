@@ -3,11 +3,10 @@
 #include "kernel/conv/planes/work.h"
 #include "kernel/gemm/block.h"
 #include "kernel/gemm/tile.h"
+#include "kernel/simd/numbers.h"
 
 namespace sdx::SDX_ISA {
 namespace {
-
-size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
 // Lanes [first, first + count) of a vector of outputs, which read contiguous inputs from `base` on.
 struct Piece {
@@ -76,6 +75,42 @@ void pack_patches(const ConvBlock& g, size_t pixel, size_t cols, size_t k, float
   }
 }
 
+// Several whole panels at once if each of their vectors reads contiguous inputs; false if not. Each
+// step of the reduction is then one visit to its plane, instead of one for each vector.
+bool pack_whole_panels(const ConvBlock& g, size_t pixel, size_t panels, size_t k, float* out) {
+  constexpr size_t kVectors = kPanel / kLanes, kMost = 4;
+  size_t base[kMost * kVectors];
+  for (size_t v = 0; v < panels * kVectors; ++v) {
+    Piece pieces[kLanes];
+    if (find_pieces(*g.shape, *g.staged, pixel + v * kLanes, kLanes, pieces) != 1) return false;
+    base[v] = pieces[0].base;
+  }
+  for (size_t i = 0; i < k; ++i) {
+    const float* x = g.x + g.offset[i];
+    for (size_t p = 0; p < panels; ++p) {
+      float* to = out + (p * k + i) * kPanel;
+      unroll<int(kVectors)>([&](auto v) __attribute__((always_inline)) {
+        F32::load(x + base[p * kVectors + v.value]).store(to + v.value * kLanes);
+      });
+    }
+  }
+  return true;
+}
+
+// Patches of all columns.
+void pack_columns(const ConvBlock& g, size_t pixel, size_t cols, size_t k) {
+  for (size_t j = 0; j < cols;) {
+    const size_t panels = least(4, (cols - j) / kPanel);
+    float* to = g.panels + j * k;
+    if (panels != 0 && pack_whole_panels(g, pixel + j, panels, k, to)) {
+      j += panels * kPanel;
+    } else {
+      pack_patches(g, pixel + j, least(kPanel, cols - j), k, to);
+      j += kPanel;
+    }
+  }
+}
+
 // All panels at once where the outputs are one row, as those of 1 x 1 kernels are: long reads of
 // each channel in turn suit the prefetchers and touch each page once.
 void pack_row(const ConvBlock& g, size_t pixel, size_t cols, size_t k) {
@@ -114,6 +149,15 @@ void find_offsets(const ConvShape& s, const Staged& staged, size_t begin, size_t
     }
   }
 }
+
+// Floats of patches that stay in the second-level cache while all row blocks pass over them: it has
+// 512 KiB or less on machines without AVX-512.
+#if defined(SDX_ISA_avx2)
+constexpr size_t kPatchFloats = 49152;
+#else
+constexpr size_t kPatchFloats = kPanelFloats;
+#endif
+static_assert(kPatchFloats <= kPanelFloats && kPatchFloats >= kDepth * kPanel);
 
 // Outputs that would fill less than a third of a vector are left over: their lanes are output
 // channels instead, for which a row block of weights is already in order.
@@ -208,15 +252,13 @@ void conv_planes_part(const ConvBlock& g, const ConvPart& part) {
   // Whole blocks of channels at a time.
   const size_t together = kDepth / (kChannelBlock * taps) * kChannelBlock;
   const size_t longest = least(channels, together) * taps;
-  const size_t group = kPanelFloats / (longest * kPanel) * kPanel;
+  const size_t group = kPatchFloats / (longest * kPanel) * kPanel;
   for (size_t pixel = g.pixel_begin; pixel < g.pixel_end; pixel += group) {
     const size_t cols = least(group, g.pixel_end - pixel);
     for (size_t first = 0; first < channels; first += together) {
       const size_t end = least(channels, first + together), length = (end - first) * taps;
       find_offsets(s, *g.staged, first * taps, length, g.offset);
-      for (size_t j = 0; j < cols; j += kPanel) {
-        pack_patches(g, pixel + j, least(kPanel, cols - j), length, g.panels + j * length);
-      }
+      pack_columns(g, pixel, cols, length);
       for (size_t block = g.block_begin; block < g.block_end; ++block) {
         const size_t row = row_block_begin(rows_all, blocks, block);
         const size_t rows = row_block_begin(rows_all, blocks, block + 1) - row;
@@ -259,7 +301,7 @@ void conv_planes_block(const ConvBlock& g) {
   const size_t pixels = s.out[0] * s.out[1] * s.out[2];
   const size_t stretches = depth == 0 ? 1 : (depth + kDepth - 1) / kDepth;
   const size_t longest = depth == 0 ? 1 : (depth + stretches - 1) / stretches;
-  const size_t group = kPanelFloats / (longest * kPanel) * kPanel;
+  const size_t group = kPatchFloats / (longest * kPanel) * kPanel;
   for (size_t pixel = g.pixel_begin; pixel < g.pixel_end; pixel += group) {
     const size_t cols = least(group, g.pixel_end - pixel);
     for (size_t i = 0; i < stretches; ++i) {
@@ -268,9 +310,7 @@ void conv_planes_block(const ConvBlock& g) {
       if (s.out[0] * s.out[1] == 1) {
         pack_row(g, pixel, cols, length);
       } else {
-        for (size_t j = 0; j < cols; j += kPanel) {
-          pack_patches(g, pixel + j, least(kPanel, cols - j), length, g.panels + j * length);
-        }
+        pack_columns(g, pixel, cols, length);
       }
       const size_t rest = left_over(cols), whole = cols - rest;
       if (rest != 0) run_columns(g, begin, length, depth, pixel, cols, rest);
@@ -288,12 +328,22 @@ void conv_planes_block(const ConvBlock& g) {
         affine.bias_row = 1;
         t.affine = i + 1 == stretches ? &affine : nullptr;
         float* y = g.y + row * pixels + pixel;
+        // The next row block's weights come meanwhile, a part with each tile.
+        constexpr size_t kTiles = (kRowBlock / kTileRows) * (kPanel / kTileCols);
+        if (kTileRows < kRowBlock && block + 1 < g.block_end) {
+          const size_t tiles = (whole + kPanel - 1) / kPanel * kTiles;
+          const size_t later = row_block_begin(rows_all, blocks, block + 2) - (row + rows);
+          t.ahead = g.weights + (row + rows) * depth + begin * later;
+          t.ahead_step = (rows + tiles - 1) / tiles;
+          t.ahead_tile = t.ahead_step * length;
+        }
         for (size_t j = 0; j < whole; j += kPanel) {
           t.cols = least(kPanel, whole - j);
           t.b = g.panels + j * length;
           t.b_step = panel_width(cols - j);
           t.c = y + j;
           tile_block(t, rows);
+          t.ahead += kTiles * t.ahead_tile;
         }
         if (t.affine != nullptr && g.epilogue.fn != nullptr) {
           g.epilogue.fn(g.epilogue.ctx, y, pixels, g.row + row, pixel, rows, cols);
