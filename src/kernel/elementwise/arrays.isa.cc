@@ -29,12 +29,13 @@ struct Rows {
   size_t rows, n, ld;
 };
 
-// Long chains of operations wait for their own results less when two vectors take turns; at levels
-// where a vector is several registers they do so anyway.
+// Long chains of operations wait for their own results less when two vectors take turns; where a
+// vector is four registers they do so anyway.
 constexpr bool takes_turns(UnaryOp op) {
-  return F32x16::kLanes * sizeof(float) == kRegisterBytes &&
+  return F32x16::kLanes * sizeof(float) <= 2 * kRegisterBytes &&
          (op == UnaryOp::exp || op == UnaryOp::sigmoid || op == UnaryOp::tanh ||
-          op == UnaryOp::erf || op == UnaryOp::gelu || op == UnaryOp::swish);
+          op == UnaryOp::erf || op == UnaryOp::gelu || op == UnaryOp::gelu_tanh ||
+          op == UnaryOp::swish);
 }
 
 template <bool kTurns, class F>
@@ -72,6 +73,23 @@ __attribute__((noinline)) void unary_rows<UnaryOp::swish>(const Rows& r, float p
   } else {
     map_rows<kTurns>(
         r, [p](auto x) __attribute__((always_inline)) { return lanes::swish(x, decltype(x)(p)); });
+  }
+}
+
+// Between usual bounds of two zeros the bound is taken, and NaN comes back at the end.
+template <>
+__attribute__((noinline)) void unary_rows<UnaryOp::clip>(const Rows& r, float p, float q) {
+  const bool usual = p == p && !(p == 0 && __builtin_signbit(p)) && q == q && q != 0;
+  const F32x16 low(p), high(q);
+  if (usual) {
+    map_rows<false>(
+        r, [=](F32x16 x) __attribute__((always_inline)) {
+          const F32x16 inside = min_raw(max_raw(x, low), high);
+          return select(lanes::is_nan(x), lanes::nan<F32x16>(), inside);
+        });
+  } else {
+    map_rows<false>(
+        r, [=](F32x16 x) __attribute__((always_inline)) { return lanes::clip(x, low, high); });
   }
 }
 

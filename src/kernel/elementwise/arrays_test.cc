@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -77,8 +78,25 @@ testing::AssertionResult nans_are_canonical(const std::vector<float>& a) {
   return testing::AssertionSuccess();
 }
 
+// The same values, each among others of its magnitude, and all of ordinary size once more: a vector
+// of such may be taken in another way than one of everything.
+std::vector<float> sorted_inputs(size_t n, uint32_t seed) {
+  std::vector<float> x = inputs(n, seed);
+  std::sort(x.begin(), x.end(), [](float a, float b) {
+    return (std::bit_cast<uint32_t>(a) & 0x7fffffff) < (std::bit_cast<uint32_t>(b) & 0x7fffffff);
+  });
+  std::mt19937 random(seed);
+  for (const float size : {0.1f, 1.0f, 3.0f}) {
+    std::normal_distribution<float> ordinary(0.0f, size);
+    for (size_t i = 0; i < n / 4; ++i) x.push_back(ordinary(random));
+  }
+  return x;
+}
+
 TEST(Tile, every_unary_level_equals_the_scalar) {
-  const std::vector<float> x = inputs(20000, 1);
+  std::vector<float> x = inputs(20000, 1);
+  const std::vector<float> sorted = sorted_inputs(20000, 1);
+  x.insert(x.end(), sorted.begin(), sorted.end());
   for (int op = 0; op < kUnaryOps; ++op) {
     const UnaryOp name = UnaryOp(op);
     std::vector<float> expected(x.size());

@@ -27,11 +27,17 @@ SDX_INLINE F gelu(F x) {
 }
 // (0.5 x) (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), the cube as pow(x, 3) and the
 // root as the float nearest to it, as exporters write it.
+//
+// pow(x, 3) is the cube in double, rounded; the square and the product with what each of them lost
+// round to the same float for every x up to 16, beyond which the hyperbolic tangent is 1. (A cube
+// that underflows adds nothing to x.)
 template <class F>
 SDX_INLINE F gelu_tanh(F x) {
-  const auto wide = to_f64(x);
-  const F cube = to_f32((wide * wide) * wide);
-  const F inner = F(0x1.988454p-1f) * (x + F(0x1.6e4e26p-5f) * cube);
+  const F bounded = with_sign(min_raw(abs(x), F(16.0f)), x);
+  const F square = bounded * bounded, square_lost = fma(bounded, bounded, negate(square));
+  const F product = square * bounded, product_lost = fma(square, bounded, negate(product));
+  const F cube = product + fma(square_lost, bounded, product_lost);
+  const F inner = F(0x1.988454p-1f) * (bounded + F(0x1.6e4e26p-5f) * cube);
   return canonical((F(0.5f) * x) * (F(1.0f) + tanh(inner)));
 }
 
@@ -71,13 +77,20 @@ template <class F>
 SDX_INLINE F celu(F x, F alpha) {
   return canonical(max(x, F(0.0f)) + min(alpha * expm1(x / alpha), F(0.0f)));
 }
+// Between 0 and 1; a zero of either sign is +0, NaN gives a number.
 template <class F>
-SDX_INLINE F hard_sigmoid(F x, F alpha, F beta) {
-  return max(min(alpha * x + beta, F(1.0f)), F(0.0f));
+SDX_INLINE F unit_bounded(F x) {
+  return max_raw(min_raw(x, F(1.0f)), F(0.0f));
 }
 template <class F>
+SDX_INLINE F hard_sigmoid(F x, F alpha, F beta) {
+  const F line = alpha * x + beta;
+  return select(is_nan(line), nan<F>(), unit_bounded(line));
+}
+// The line is NaN only where x is.
+template <class F>
 SDX_INLINE F hard_swish(F x) {
-  return canonical(x * hard_sigmoid(x, F(0x1.555556p-3f), F(0.5f)));
+  return canonical(x * unit_bounded(F(0x1.555556p-3f) * x + F(0.5f)));
 }
 // x > alpha ? x : +0, so NaN gives +0, as ONNX's comparison and selection do.
 template <class F>

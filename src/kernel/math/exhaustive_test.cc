@@ -99,5 +99,31 @@ TEST(DISABLED_gelu, equals_its_spelled_out_steps_for_every_float) {
   }
 }
 
+// Gelu by tanh takes the cube in its own way; its result must be that of pow(x, 3).
+TEST(DISABLED_gelu, by_tanh_equals_its_spelled_out_steps_for_every_float) {
+  constexpr size_t kBlock = 1 << 12;
+  std::vector<float> x(kBlock), whole(kBlock), half(kBlock), steps(kBlock);
+  const auto binary = [&](BinaryOp op, const float* a, size_t step_a, const float* b, size_t step_b,
+                          float* y) {
+    SDX_PICK(array_binary, native_isa())(op, a, step_a, b, step_b, y, kBlock);
+  };
+  const float three = 3, factor = 0.044715f, root = 0x1.988454p-1f, one = 1, one_half = 0.5;
+  for (uint64_t first = 0; first < (uint64_t(1) << 32); first += kBlock) {
+    for (size_t i = 0; i < kBlock; ++i) x[i] = std::bit_cast<float>(uint32_t(first + i));
+    SDX_PICK(array_unary, native_isa())(UnaryOp::gelu_tanh, x.data(), whole.data(), kBlock, 0, 0);
+    binary(BinaryOp::pow, x.data(), 1, &three, 0, steps.data());
+    binary(BinaryOp::mul, &factor, 0, steps.data(), 1, steps.data());
+    binary(BinaryOp::add, x.data(), 1, steps.data(), 1, steps.data());
+    binary(BinaryOp::mul, &root, 0, steps.data(), 1, steps.data());
+    SDX_PICK(array_unary, native_isa())(UnaryOp::tanh, steps.data(), steps.data(), kBlock, 0, 0);
+    binary(BinaryOp::add, &one, 0, steps.data(), 1, steps.data());
+    binary(BinaryOp::mul, &one_half, 0, x.data(), 1, half.data());
+    binary(BinaryOp::mul, half.data(), 1, steps.data(), 1, steps.data());
+    for (size_t i = 0; i < kBlock; ++i) {
+      ASSERT_EQ(std::bit_cast<uint32_t>(whole[i]), std::bit_cast<uint32_t>(steps[i])) << x[i];
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sdx

@@ -25,8 +25,18 @@ SDX_INLINE F polynomial(F x, float c0, C... c) {
 template <class F>
 struct ExpParts {
   F hi, lo;
-  F n;  // an integer
+  F n;        // an integer
+  F shifted;  // n + 1.5 * 2^23, whose low bits are n
 };
+// 2^n, and a 2^n, for such an n from -126 to 127; a and the product are normal numbers.
+template <class F>
+SDX_INLINE F power_of_two(F shifted) {
+  return from_bits((bits(shifted) << 23) + typename F::Int(127 << 23));
+}
+template <class F>
+SDX_INLINE F times_power_of_two(F a, F shifted) {
+  return from_bits(bits(a) + (bits(shifted) << 23));
+}
 template <bool kTail = false, class F>
 SDX_INLINE ExpParts<F> exp_parts(F x) {
   // Adding 1.5 * 2^23 and taking it off rounds to an integer.
@@ -42,28 +52,34 @@ SDX_INLINE ExpParts<F> exp_parts(F x) {
   const F square = r * r;
   const F high = fma(F(0x1.a27378p-13f), r, F(0x1.6d51f8p-10f));
   const F middle = fma(F(0x1.110feep-7f), r, F(0x1.5554e4p-5f));
+  const F upper = fma(high, square, middle);
   const F low = fma(F(0x1.555556p-3f), r, F(0x1p-1f));
-  const F q = fma(fma(high, square, middle), square, low);
+  const F q = fma(upper, square, low);
   const F first = F(1.0f) + r;
   const F exact = r - (first - F(1.0f));
   const F rest = fma(square, q, kTail ? exact + tail : exact);
   const F hi = first + rest;
-  return {hi, rest - (hi - first), count};
+  return {hi, rest - (hi - first), count, shifted};
 }
 
+// Most vectors hold nothing but numbers whose power is a normal number.
 template <class F>
 SDX_INLINE F exp(F x) {
+  if (all(abs(x) <= F(87.0f))) {
+    const auto e = exp_parts(x);
+    return times_power_of_two(e.hi, e.shifted);
+  }
   // Beyond these bounds the result is infinity or zero.
   const F bounded = max_raw(min_raw(x, F(89.0f)), F(-104.0f));
   const auto e = exp_parts(bounded);
   return select(is_nan(x), nan<F>(), ldexp(e.hi, e.n));
 }
 
-// e^x - 1, for x <= 88.
+// e^x - 1, for x from -32 to 88.
 template <class F>
 SDX_INLINE F expm1_bounded(F x) {
   const auto e = exp_parts<true>(x);
-  const F hi = ldexp(e.hi, e.n), lo = ldexp(e.lo, e.n);
+  const F hi = times_power_of_two(e.hi, e.shifted), lo = e.lo * power_of_two(e.shifted);
   const F less = hi - F(1.0f);
   // What the subtraction lost, in the order that is exact for hi above and below 1.
   const F back = less - hi;
@@ -74,8 +90,9 @@ SDX_INLINE F expm1_bounded(F x) {
 template <class F>
 SDX_INLINE F expm1(F x) {
   const F y = expm1_bounded(max_raw(min_raw(x, F(88.0f)), F(-32.0f)));
-  const F kept = select(x == F(0.0f), x, y);
-  return select(is_nan(x), nan<F>(), select(x > F(88.0f), exp(x), kept));
+  F kept = select(x == F(0.0f), x, y);
+  if (any(x > F(88.0f))) kept = select(x > F(88.0f), exp(x), kept);
+  return select(is_nan(x), nan<F>(), kept);
 }
 
 // 1 / (1 + e^-x) for -87 <= x < 0 as t / (1 + t) with t = e^x. Below -40 that is t to the last
@@ -135,18 +152,24 @@ struct SigmoidTable {
       -0x1.57dfd4p-10f, -0x1.36cbf6p-10f, 0x1.5837bp-12f,  0x1.1e69ep-10f};
 };
 
-// 1 / (1 + e^-x), for x > 0 as the difference from 1 of its value for -x. NaN gives a number.
-//
-// Below -87 it is 0. It would be less than 2^-125 there and soon subnormal, and so would x times
-// it: a product that meets such numbers takes a hundred times as long on common machines.
-template <class F>
-SDX_INLINE F sigmoid_of_number(F x) {
+// The entries for n from -7 to 0, by the low three bits of n: all that most vectors need. Where the
+// whole table takes several instructions, they are looked up in this one.
+constexpr EightFloats from_minus_7(const float (&t)[16]) {
+  return {{t[0], t[9], t[10], t[11], t[12], t[13], t[14], t[15]}};
+}
+struct SigmoidNear {
+  static constexpr float kLeast = -5.19f;  // above -7.5 ln 2
   using T = SigmoidTable;
-  const F least(-87.0f);
-  const F below_0 = negative_magnitude(x);
-  const F z = max_raw(below_0, least);  // -87 for NaN, too
-  const F magic(0x1.8p23f);
-  const F shifted = fma(z, F(0x1.715476p+0f), magic);
+  static constexpr EightFloats point = from_minus_7(T::point), p0 = from_minus_7(T::p0),
+                               p1 = from_minus_7(T::p1), p2 = from_minus_7(T::p2),
+                               p3 = from_minus_7(T::p3), p4 = from_minus_7(T::p4),
+                               p5 = from_minus_7(T::p5), p6 = from_minus_7(T::p6);
+};
+
+// For z from -10 (kLeast of SigmoidNear) to 0; some number below.
+template <class T, class F>
+SDX_INLINE F sigmoid_by_table(F z) {
+  const F shifted = fma(z, F(0x1.715476p+0f), F(0x1.8p23f));
   const auto at = bits(shifted);
   const F t = z - lookup(T::point, at);
   F p = fma(lookup(T::p6, at), t, lookup(T::p5, at));
@@ -154,13 +177,32 @@ SDX_INLINE F sigmoid_of_number(F x) {
   p = fma(p, t, lookup(T::p3, at));
   p = fma(p, t, lookup(T::p2, at));
   p = fma(p, t, lookup(T::p1, at));
-  F below = ldexp(fma(p, t, lookup(T::p0, at)), shifted - magic);
+  return times_power_of_two(fma(p, t, lookup(T::p0, at)), shifted);
+}
+
+// 1 / (1 + e^-x), for x > 0 as the difference from 1 of its value for -x. NaN gives a number.
+//
+// Below -87 it is 0. It would be less than 2^-125 there and soon subnormal, and so would x times
+// it: a product that meets such numbers takes a hundred times as long on common machines.
+template <class F>
+SDX_INLINE F sigmoid_of_number(F x) {
+  const F least(-87.0f);
+  const F below_0 = negative_magnitude(x);
+  const auto is_negative = bits(x) < typename F::Int(0);
+  if constexpr (requires { lookup(SigmoidNear::p0, bits(x)); }) {
+    if (all(below_0 > F(SigmoidNear::kLeast))) {
+      const F below = sigmoid_by_table<SigmoidNear>(below_0);
+      return select(is_negative, below, F(1.0f) - below);
+    }
+  }
+  const F z = max_raw(below_0, least);  // -87 for NaN, too
+  F below = sigmoid_by_table<SigmoidTable>(z);
   const auto far = z < F(-10.0f);
   if (any(far)) {
     below = select(far, sigmoid_far_below(z), below);
     below = select(below_0 < least, F(0.0f), below);
   }
-  return select(x < F(0.0f), below, F(1.0f) - below);
+  return select(is_negative, below, F(1.0f) - below);
 }
 template <class F>
 SDX_INLINE F sigmoid(F x) {
@@ -171,22 +213,22 @@ SDX_INLINE F sigmoid(F x) {
 template <class F>
 SDX_INLINE F tanh(F x) {
   const F magnitude = abs(x);
+  const F bounded = min_raw(magnitude, F(10.0f));
+  const auto e = exp_parts(bounded + bounded);
+  const F hi = times_power_of_two(e.hi, e.shifted), lo = e.lo * power_of_two(e.shifted);
+  const F below = hi + F(1.0f);
+  const F below_lo = (F(1.0f) - (below - hi)) + lo;
+  const F minus_half = F(-1.0f) / below;
+  const F minus_q = minus_half + minus_half;
+  const F minus_rest = fma(minus_q, below_lo, fma(minus_q, below, F(2.0f))) * minus_half;
+  const F large = F(1.0f) + minus_q;
+  const F lost = (F(1.0f) - large) + minus_q;
+  const F rounded = large + (lost + minus_rest);
+
   const F s = x * x;
   const F p = polynomial(s, -0x1.555554p-2f, 0x1.111086p-3f, -0x1.b9f592p-5f, 0x1.63e038p-6f,
                          -0x1.0dc16p-7f, 0x1.201034p-9f);
   const F small = fma(magnitude * s, p, magnitude);
-
-  const F bounded = min_raw(magnitude, F(10.0f));
-  const auto e = exp_parts(bounded + bounded);
-  const F hi = ldexp(e.hi, e.n), lo = ldexp(e.lo, e.n);
-  const F below = hi + F(1.0f);
-  const F below_lo = (F(1.0f) - (below - hi)) + lo;
-  const F half = F(1.0f) / below;
-  const F q = half + half;
-  const F rest = fma(negate(q), below_lo, fma(negate(q), below, F(2.0f))) * half;
-  const F large = F(1.0f) - q;
-  const F lost = (F(1.0f) - large) - q;
-  const F rounded = large + (lost - rest);
   return select(is_nan(x), nan<F>(), with_sign(select(magnitude < F(0.6f), small, rounded), x));
 }
 
@@ -236,10 +278,22 @@ struct ErfTable {
       -0x1.6ef4fep-12f, -0x1.a2f9fep-14f, -0x1.822834p-16f, -0x1.a77474p-18f};
 };
 
-// For m from 0 to 4.
-template <class F>
-SDX_INLINE F erf_up_to_4(F m) {
+// The first eight intervals, in the way of SigmoidNear.
+constexpr EightFloats first_eight(const float (&t)[16]) {
+  return {{t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7]}};
+}
+struct ErfNear {
+  static constexpr float kMost = 1.99f;  // below 7.5 * 17/64
   using T = ErfTable;
+  static constexpr EightFloats point = first_eight(T::point), start = first_eight(T::start),
+                               p0 = first_eight(T::p0), p1 = first_eight(T::p1),
+                               p2 = first_eight(T::p2), p3 = first_eight(T::p3),
+                               p4 = first_eight(T::p4), p5 = first_eight(T::p5);
+};
+
+// For m from 0 to 4 (kMost of ErfNear).
+template <class T, class F>
+SDX_INLINE F erf_by_table(F m) {
   const auto interval = bits(fma(m, F(64.0f / 17.0f), F(0x1.8p23f)));
   const F t = m - lookup(T::point, interval);
   F p = fma(lookup(T::p5, interval), t, lookup(T::p4, interval));
@@ -249,6 +303,13 @@ SDX_INLINE F erf_up_to_4(F m) {
   p = fma(p, t, lookup(T::p0, interval));
   const auto low = m < F(0x1.dcp-1f);  // the first four intervals
   return fma(select(low, m, t), p, select(low, m, lookup(T::start, interval)));
+}
+template <class F>
+SDX_INLINE F erf_up_to_4(F m) {
+  if constexpr (requires { lookup(ErfNear::p0, bits(m)); }) {
+    if (all(m < F(ErfNear::kMost))) return erf_by_table<ErfNear>(m);
+  }
+  return erf_by_table<ErfTable>(m);
 }
 
 template <class F>

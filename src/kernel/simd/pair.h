@@ -87,8 +87,8 @@ template <class F, class I>
 SDX_INLINE Pair<F> ldexp(Pair<F> a, Pair<I> n) {
   return {ldexp(a.lo, n.lo), ldexp(a.hi, n.hi)};
 }
-template <class I>
-SDX_INLINE auto lookup(const float (&table)[16], Pair<I> index)
+template <class Table, class I>
+SDX_INLINE auto lookup(const Table& table, Pair<I> index)
     -> Pair<decltype(lookup(table, index.lo))> {
   return {lookup(table, index.lo), lookup(table, index.hi)};
 }

@@ -6,7 +6,14 @@
 
 #define SDX_INLINE inline __attribute__((always_inline))
 
-namespace sdx::soft {
+namespace sdx {
+
+// A table of which each lane takes the element at the low three bits of its index.
+struct alignas(32) EightFloats {
+  float at[8];
+};
+
+namespace soft {
 
 // a * b + c with one rounding. The product of two floats is exact in double, and the double sum
 // rounds to the right float unless it stands exactly between two of them (its last 29 bits are
@@ -100,4 +107,5 @@ SDX_INLINE typename F::Int narrow_f16(F a) {
   return select(magnitude > I(0x7f800000), I(0x7e00), h | sign);
 }
 
-}  // namespace sdx::soft
+}  // namespace soft
+}  // namespace sdx

@@ -249,9 +249,9 @@ void all_rows(const SoftmaxRows& s) {
 struct Divisor {
   F32x16 total, y, z, minus;
   bool safe;
-  SDX_INLINE Divisor(float sum, M16 small) : total(sum), safe(false) {
+  SDX_INLINE Divisor(float sum, bool small) : total(sum), safe(false) {
 #if !defined(SDX_SOFT_FMA)
-    safe = sum < 0x1p24f && !any(small);  // a NaN is not safe
+    safe = sum < 0x1p24f && !small;  // a NaN is not safe
     const float inverse = 1.0f / sum;
     y = F32x16(inverse);
     z = F32x16(__builtin_fmaf(-inverse, sum, 1.0f) * inverse);
@@ -273,125 +273,151 @@ SDX_INLINE M16 is_small(F32x16 e) { return (e < F32x16(kSmall)) & (e > F32x16(0.
 // holds for a NaN, whose power is NaN either way.)
 SDX_INLINE bool are_near(F32x16 low, F32x16 most) { return !any(low - most < F32x16(kNotSmall)); }
 
-// Rows of Vecs vectors, the last of which may be shorter, stay in registers from the first look at
-// them to the quotients. Behind the end are powers of zero.
-template <int Vecs>
-void short_rows(const float* x, float* y, size_t rows, size_t n) {
-  constexpr int kLast = Vecs - 1;
-  const size_t rest = n - 16 * kLast;
-  for (; rows != 0; --rows, x += n, y += n) {
-    F32x16 e[Vecs];
-    unroll<kLast>([&](auto v)
-                      __attribute__((always_inline)) { e[v.value] = load(x + 16 * v.value); });
-    e[kLast] = load_n(x + 16 * kLast, rest, kMinusInfinity);
-    F32x16 high = e[kLast], low = load_n(x + 16 * kLast, rest, -kMinusInfinity);
-    unroll<kLast>([&](auto v) __attribute__((always_inline)) {
-      high = max_raw(e[v.value], high);
-      low = min_raw(e[v.value], low);
-    });
-    const F32x16 most(greatest(high));
-    F32x16 total(0.0f);
-    M16 small = total != total;
-    if (are_near(low, most)) {
-      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-        const F32x16 below = e[v.value] - most;
-        e[v.value] = v.value == kLast ? power(below) : near_power(below);
-        total = total + e[v.value];
-      });
-    } else {
-      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-        e[v.value] = power(e[v.value] - most);
-        total = total + e[v.value];
-        small = small | is_small(e[v.value]);
-      });
-    }
-    const Divisor divisor(sum(total), small);
-    const auto write = [&](auto divide) __attribute__((always_inline)) {
-      unroll<kLast>([&](auto v) __attribute__((always_inline)) {
-        store(y + 16 * v.value, divide(e[v.value]));
-      });
-      store_n(y + 16 * kLast, divide(e[kLast]), rest);
-    };
-    if (divisor.safe) {
-      write([&](F32x16 p) __attribute__((always_inline)) { return divisor.quick(p); });
-    } else {
-      write([&](F32x16 p) __attribute__((always_inline)) { return divisor.slow(p); });
-    }
+// A row of n elements: `whole` of them in whole vectors, and a last vector that has `rest`. Where
+// masks take instructions they are made once.
+struct Length {
+  size_t n, whole, rest;
+#if defined(SDX_ISA_avx2)
+  __m256 low, high;
+#endif
+  SDX_INLINE explicit Length(size_t elements)
+      : n(elements), whole(elements / 16 * 16), rest(elements % 16) {
+#if defined(SDX_ISA_avx2)
+    low = _mm256_castsi256_ps(first_of_eight(int(rest)));
+    high = _mm256_castsi256_ps(first_of_eight(int(rest) - 8));
+#endif
   }
+  // The last vector; `fill` behind the end.
+  SDX_INLINE F32x16 load_last(const float* row, float fill) const {
+#if defined(SDX_ISA_avx2)
+    const auto part = [fill](const float* p, __m256 in) __attribute__((always_inline)) {
+      return F32(_mm256_blendv_ps(_mm256_set1_ps(fill),
+                                  _mm256_maskload_ps(p, _mm256_castps_si256(in)), in));
+    };
+    return {part(row + whole, low), part(row + whole + 8, high)};
+#else
+    return load_n(row + whole, rest, fill);
+#endif
+  }
+  // Its elements, and +0 behind the end.
+  SDX_INLINE F32x16 of_last(F32x16 a) const {
+#if defined(SDX_ISA_avx512)
+    return _mm512_maskz_mov_ps(__mmask16((1u << rest) - 1), a.v);
+#elif defined(SDX_ISA_avx2)
+    return {F32(_mm256_and_ps(a.lo.v, low)), F32(_mm256_and_ps(a.hi.v, high))};
+#else
+    float lanes[16];
+    a.store(lanes);
+    return load_n(lanes, rest);
+#endif
+  }
+};
+
+struct Seen {
+  float most;
+  bool near;  // are_near
+};
+SDX_INLINE Seen look_at(const float* x, const Length& row) {
+  F32x16 high(kMinusInfinity), low(-kMinusInfinity);
+  for (size_t i = 0; i < row.whole; i += 16) {
+    const F32x16 v = load(x + i);
+    high = max_raw(v, high);
+    low = min_raw(v, low);
+  }
+  if (row.rest != 0) {
+    high = max_raw(row.load_last(x, kMinusInfinity), high);
+    low = min_raw(row.load_last(x, -kMinusInfinity), low);
+  }
+  const float most = greatest(high);
+  return {most, are_near(low, F32x16(most))};
 }
 
-// The powers of a row of whole vectors, written to y.
+// The powers of a row, written to y.
 struct Powers {
-  F32x16 total;
-  M16 small;
+  float total;
+  bool small;
 };
 template <bool kNear>
-SDX_INLINE Powers powers_of(const float* x, float* y, size_t whole, F32x16 most) {
+SDX_INLINE Powers powers_of(const float* x, float* y, const Length& row, F32x16 most) {
   F32x16 total(0.0f);
   M16 small = total != total;
-  const auto put = [&](float* to, F32x16 e) __attribute__((always_inline)) {
-    total = total + e;
-    if constexpr (!kNear) small = small | is_small(e);
-    store(to, e);
-  };
   const auto raised = [](auto below) __attribute__((always_inline)) {
     if constexpr (kNear)
       return near_power(below);
     else
       return power(below);
   };
+  const auto put = [&](float* to, F32x16 e) __attribute__((always_inline)) {
+    total = total + e;
+    if constexpr (!kNear) small = small | is_small(e);
+    store(to, e);
+  };
+  // Two vectors take turns in the long chain of a power.
   size_t i = 0;
-  for (; i + 32 <= whole; i += 32) {
+  for (; i + 32 <= row.whole; i += 32) {
     const auto e = raised(Pair<F32x16>(load(x + i) - most, load(x + i + 16) - most));
     put(y + i, e.lo);
     put(y + i + 16, e.hi);
   }
-  for (; i < whole; i += 16) put(y + i, raised(load(x + i) - most));
-  return {total, small};
+  if (i < row.whole) put(y + i, raised(load(x + i) - most));
+  if (row.rest != 0) {
+    const F32x16 below = row.of_last(row.load_last(x, 0.0f) - most);
+    F32x16 e(0.0f);
+#if defined(SDX_ISA_avx2)
+    if (row.rest <= 8) {
+      e.lo = raised(below.lo);
+    } else {
+      e = raised(below);
+    }
+#else
+    e = raised(below);
+#endif
+    e = row.of_last(e);
+    total = total + e;
+    if constexpr (!kNear) small = small | is_small(e);
+    store_n(y + row.whole, e, row.rest);
+  }
+  return {sum(total), any(small)};
 }
 
-// Longer rows: once over them for the greatest, once for the powers, once to divide.
-void long_row(const float* x, float* y, size_t n) {
-  const size_t whole = n / 16 * 16, rest = n - whole;
-  Extremes seen;
-  size_t i = 0;
-  for (; i + 64 <= whole; i += 64) {
-    unroll<4>([&](auto v) __attribute__((always_inline)) {
-      seen.take(v.value, load(x + i + 16 * v.value));
-    });
-  }
-  for (; i < whole; i += 16) seen.take(0, load(x + i));
-  if (rest != 0) {
-    seen.take(1, load_n(x + whole, rest, kMinusInfinity), load_n(x + whole, rest, -kMinusInfinity));
-  }
-  const F32x16 most(greatest(seen.high()));
-  auto [total, small] = are_near(seen.low(), most) ? powers_of<true>(x, y, whole, most)
-                                                   : powers_of<false>(x, y, whole, most);
-  F32x16 end(0.0f);
-  if (rest != 0) {
-    end = power(load_n(x + whole, rest, kMinusInfinity) - most);
-    total = total + end;
-    small = small | is_small(end);
-  }
-  const Divisor divisor(sum(total), small);
+SDX_INLINE void divide_row(float* y, const Length& row, const Powers& powers) {
+  const Divisor divisor(powers.total, powers.small);
+  const auto all = [&](auto divide) __attribute__((always_inline)) {
+    for (size_t i = 0; i < row.whole; i += 16) store(y + i, divide(load(y + i)));
+    if (row.rest == 0) return;
+    store_n(y + row.whole, divide(row.load_last(y, 0.0f)), row.rest);
+  };
   if (divisor.safe) {
-    for (i = 0; i < whole; i += 16) store(y + i, divisor.quick(load(y + i)));
-    if (rest != 0) store_n(y + whole, divisor.quick(end), rest);
+    all([&](F32x16 e) __attribute__((always_inline)) { return divisor.quick(e); });
   } else {
-    for (i = 0; i < whole; i += 16) store(y + i, divisor.slow(load(y + i)));
-    if (rest != 0) store_n(y + whole, divisor.slow(end), rest);
+    all([&](F32x16 e) __attribute__((always_inline)) { return divisor.slow(e); });
   }
 }
 
 }  // namespace
 
+// Each of the three looks at a row ends with a long chain (the greatest, the sum, the inverse): a
+// few rows take each look together, so that one's chain is made while the next one's vectors are.
 void softmax_apart(const float* x, float* y, size_t rows, size_t n) {
   if (n == 0) return;
-  constexpr void (*kShort[])(const float*, float*, size_t, size_t) = {
-      short_rows<1>, short_rows<2>, short_rows<3>, short_rows<4>, short_rows<5>, short_rows<6>};
-  const size_t vectors = (n + 15) / 16;
-  if (vectors <= sizeof kShort / sizeof *kShort) return kShort[vectors - 1](x, y, rows, n);
-  for (size_t row = 0; row < rows; ++row) long_row(x + row * n, y + row * n, n);
+  constexpr size_t kMost = 16, kElements = 2048;  // which stay in the first cache
+  const Length row(n);
+  const size_t some = n * kMost <= kElements ? kMost : n >= kElements ? 1 : kElements / n;
+  for (; rows != 0;) {
+    const size_t now = rows < some ? rows : some;
+    Seen seen[kMost];
+    Powers powers[kMost];
+    for (size_t r = 0; r < now; ++r) seen[r] = look_at(x + r * n, row);
+    for (size_t r = 0; r < now; ++r) {
+      const F32x16 most(seen[r].most);
+      powers[r] = seen[r].near ? powers_of<true>(x + r * n, y + r * n, row, most)
+                               : powers_of<false>(x + r * n, y + r * n, row, most);
+    }
+    for (size_t r = 0; r < now; ++r) divide_row(y + r * n, row, powers[r]);
+    x += now * n;
+    y += now * n;
+    rows -= now;
+  }
 }
 
 void softmax_rows(const SoftmaxRows& s) { s.halves ? all_rows<Halves>(s) : all_rows<Floats>(s); }

@@ -94,7 +94,8 @@ TEST(SoftmaxRows, has_the_bits_of_the_sum_the_softmax_and_the_guard) {
 }
 
 TEST(SoftmaxApart, has_the_bits_of_the_softmax_of_rows_of_every_length) {
-  for (const size_t n : {1, 2, 7, 15, 16, 17, 31, 32, 33, 49, 64, 65, 80, 96, 97, 113, 197, 1500}) {
+  for (const size_t n :
+       {1, 2, 7, 15, 16, 17, 31, 32, 33, 49, 64, 65, 80, 96, 97, 113, 197, 1500, 2500}) {
     const size_t rows = 61;
     const std::vector<float> x = scores(rows, n, n);
     std::vector<float> expected = x;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kernel/simd/f32x16.h"
+#include "kernel/simd/numbers.h"
 
 namespace sdx::SDX_ISA {
 namespace {
@@ -54,8 +55,6 @@ void add_blocks(const OverlapShape& s, const float* from, float* rows, size_t pl
     }
   }
 }
-
-float canonical(float x) { return x != x ? __builtin_nanf("") : x; }
 
 // A row in phases, in the image's order.
 void put_in_order(const float* row, int64_t phases, int64_t length, float* to, int64_t width) {

@@ -6,7 +6,8 @@
 //
 // Planes are staged in phases (kernel/window/phases.h), small ones one behind the other; of two
 // kinds of window, where vectors come out of the plane itself, the plane is read where it is.
-// Sixteen narrow planes are turned, so that a vector holds one pixel of each.
+// Sixteen narrow planes are turned, so that a vector holds one pixel of each. Greatest elements are
+// found down the columns first, and then along them (kernel/window/greatest.h).
 #pragma once
 
 #include <cstddef>
@@ -42,7 +43,14 @@ struct PoolShape {
     const size_t phases =
         reads_in_place() ? 0 : phase_step() * (phase_count(*this) + 1) + 2 * kPhaseSlack;
     const size_t turned = turns_planes() ? 16 * (inputs() + outputs()) : 0;
-    return phases > turned ? phases : turned;
+    const size_t most = phases > turned ? phases : turned;
+    return most > row_floats() ? most : row_floats();
+  }
+  // The columns of one output row's windows, and what vectors read behind them.
+  [[gnu::always_inline]] size_t row_floats() const {
+    const size_t image = pad[2] + in[2] + 16;
+    const size_t windows = (out[2] + 16) * stride[2] + kernel[2] * dilation[2] + 32;
+    return image > windows ? image : windows;
   }
   // Images so narrow that their rows leave vectors half empty, and so small that sixteen stay in
   // the second cache.

@@ -3,48 +3,17 @@
 #include "kernel/conv/blocked/work.h"
 #include "kernel/simd/f32x16.h"
 #include "kernel/simd/unroll.h"
+#include "kernel/window/greatest.h"
 #include "kernel/window/stage_phases.h"
 
 namespace sdx::SDX_ISA {
 namespace {
 
-#if defined(SDX_ISA_avx512)
-SDX_INLINE I32 greater_of(I32 a, I32 b) {
-  return (RawI32)_mm512_max_epi32((__m512i)a.v, (__m512i)b.v);
-}
-#elif defined(SDX_ISA_avx2)
-SDX_INLINE I32 greater_of(I32 a, I32 b) {
-  return (RawI32)_mm256_max_epi32((__m256i)a.v, (__m256i)b.v);
-}
-#elif defined(SDX_ISA_neon)
-SDX_INLINE I32 greater_of(I32 a, I32 b) { return (RawI32)vmaxq_s32(a.v, b.v); }
-#else
-SDX_INLINE I32 greater_of(I32 a, I32 b) { return select(a > b, a, b); }
-#endif
-template <class T>
-SDX_INLINE Pair<T> greater_of(Pair<T> a, Pair<T> b) {
-  return {greater_of(a.lo, b.lo), greater_of(a.hi, b.hi)};
-}
-
-// Integers in the order of floats, so that the greatest of many is one integer comparison each. The
-// distance wraps around for the NaNs with a sign, which would come before -infinity: all NaNs are
-// on top.
-constexpr int32_t kBehindNans = 0x007fffff;
-SDX_INLINE I32x16 key_of(F32x16 x) {
-  const I32x16 i = bits(x);
-  return (i ^ ((i >> 31) & I32x16(0x7fffffff))) - I32x16(kBehindNans);
-}
-SDX_INLINE F32x16 float_of(I32x16 key) {
-  const I32x16 i = key + I32x16(kBehindNans);
-  return lanes::canonical(from_bits(i ^ ((i >> 31) & I32x16(0x7fffffff))));
-}
-
-// The whole of some planes: take(acc, sixteen staged elements) folds a window from `start` on,
-// done(acc, output of the plane, how many count) is what is written.
-template <class V, class Enter, class Take, class Done>
-SDX_INLINE void pool_planes(const PoolWork& work, const float* x, float* y, size_t planes,
-                            float* staged, F32x16 fill, V start, Enter enter, Take take,
-                            Done done) {
+// The sums of windows of some planes; done(sum, output of the plane, how many count) is what is
+// written.
+template <class Done>
+SDX_INLINE void sum_planes(const PoolWork& work, const float* x, float* y, size_t planes,
+                           float* staged, Done done) {
   const PoolShape& s = *work.shape;
   const size_t size = phase_size(s), step = work.phase_step, taps = s.taps();
   const size_t outputs = s.outputs(), width = s.out[2];
@@ -53,26 +22,22 @@ SDX_INLINE void pool_planes(const PoolWork& work, const float* x, float* y, size
   float* sums = staged + phases * step + kPhaseSlack;
   for (size_t p = 0; p < phases; ++p) {
     for (size_t i = 0; i < planes; ++i) {
-      stage_phase<Borders::fill>(s, work.phase[p], x + i * inputs, fill,
-                                 staged + p * step + i * size, enter);
+      stage_phase<Borders::fill>(s, work.phase[p], x + i * inputs, F32x16(0.0f),
+                                 staged + p * step + i * size, [](F32x16 some) { return some; });
     }
   }
   const size_t end = (planes - 1) * size + outputs_span(s);
   // Four vectors at once hide the latency of a sum.
   for (size_t at = 0; at < end; at += 64) {
-    V acc[4] = {start, start, start, start};
+    F32x16 acc[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     for (size_t k = 0; k < taps; ++k) {
       const float* from = staged + work.tap[k] + at;
       unroll<4>([&](auto v) __attribute__((always_inline)) {
-        acc[v.value] = take(acc[v.value], from + 16 * v.value);
+        acc[v.value] = acc[v.value] + load(from + 16 * v.value);
       });
     }
     unroll<4>([&](auto v) __attribute__((always_inline)) {
-      if constexpr (requires { from_bits(acc[0]); }) {
-        store(sums + at + 16 * v.value, from_bits(acc[v.value]));
-      } else {
-        store(sums + at + 16 * v.value, acc[v.value]);
-      }
+      store(sums + at + 16 * v.value, acc[v.value]);
     });
   }
   const size_t down = phase_dim(s, 1), along = phase_dim(s, 2);
@@ -245,23 +210,6 @@ SDX_INLINE void pool_channels(const PoolShape& s, const float* x, float* y, V st
   }
 }
 
-// Taps [begin, end) of an output along an axis lie in the image, the first of all at `first`.
-struct Reach {
-  ptrdiff_t first;
-  size_t begin, end;
-  SDX_INLINE Reach(const PoolShape& s, int axis, size_t output)
-      : first(ptrdiff_t(output * s.stride[axis]) - ptrdiff_t(s.pad[axis])),
-        begin(0),
-        end(s.kernel[axis]) {
-    const auto step = ptrdiff_t(s.dilation[axis]), size = ptrdiff_t(s.in[axis]);
-    while (begin < end && first + ptrdiff_t(begin) * step < 0) ++begin;
-    while (end > begin && first + ptrdiff_t(end - 1) * step >= size) --end;
-  }
-  SDX_INLINE bool whole(const PoolShape& s, int axis) const {
-    return begin == 0 && end == s.kernel[axis];
-  }
-};
-
 // Sixteen planes, turned: take(acc, a pixel of each), and done(acc, output) is what is written.
 template <class V, class Take, class Done>
 SDX_INLINE void pool_turned(const PoolShape& s, const float* pixels, float* y, V start, Take take,
@@ -321,36 +269,52 @@ SDX_INLINE size_t pool_sixteens(const PoolShape& s, const float* x, float* y, si
   return plane;
 }
 
+// The greatest of windows of channels that come last.
+void max_of_channels(const PoolShape& s, const float* x, float* y) {
+  for (size_t z = 0; z < s.out[0]; ++z) {
+    for (size_t row = 0; row < s.out[1]; ++row, y += s.in[2]) {
+      const WindowRows rows(s, x, z, row);
+      const auto all = [&](auto as) __attribute__((always_inline)) {
+        for (size_t c = 0; c < s.in[2]; c += 16) {
+          const auto get = [c](const float* line) { return load(line + c); };
+          store(y + c, as.leave(down_columns(as, rows, get)));
+        }
+        return as.right();
+      };
+      if (!all(AsFloats())) all(AsKeys());
+    }
+  }
+}
+
+void max_of_rows(const PoolShape& s, const float* x, float* y, float* columns) {
+  for (size_t z = 0; z < s.out[0]; ++z) {
+    for (size_t row = 0; row < s.out[1]; ++row, y += s.out[2]) {
+      const WindowRows rows(s, x, z, row);
+      if (!greatest_row<AsFloats>(s, rows, y, columns)) greatest_row<AsKeys>(s, rows, y, columns);
+    }
+  }
+}
+
 }  // namespace
 
 void max_pool_planes(const PoolWork& work, const float* x, float* y, size_t planes, float* staged) {
   const PoolShape& s = *work.shape;
-  const I32x16 none = key_of(F32x16(-__builtin_inff()));
-  const auto greatest = [](I32x16 acc, F32x16 some) { return greater_of(acc, key_of(some)); };
-  const size_t turned = pool_sixteens(
-      s, x, y, planes, staged, none,
-      [](float* pixels, size_t n) {
-        for (float* p = pixels; p != pixels + 16 * n; p += 16) store(p, from_bits(key_of(load(p))));
-      },
-      [](I32x16 acc, F32x16 key) { return greater_of(acc, bits(key)); },
-      [](I32x16 acc, size_t) { return float_of(acc); });
-  x += turned * s.inputs();
-  y += turned * s.outputs();
-  planes -= turned;
-  for (size_t i = 0; s.reads_channels() && i < planes; ++i) {
-    pool_channels(s, x + i * s.inputs(), y + i * s.outputs(), none, greatest,
-                  [](I32x16 acc, size_t) { return float_of(acc); });
+  if (s.outputs() == 0) return;
+  size_t i = 0;
+  for (; s.reads_channels() && i < planes; ++i)
+    max_of_channels(s, x + i * s.inputs(), y + i * s.outputs());
+  constexpr size_t kManyTaps = 36;  // more than it takes to look down and along
+  if (s.taps() < kManyTaps) {
+    i += pool_sixteens(
+        s, x, y, planes - i, staged, key_of(F32x16(-__builtin_inff())),
+        [](float* pixels, size_t n) {
+          for (float* p = pixels; p != pixels + 16 * n; p += 16)
+            store(p, from_bits(key_of(load(p))));
+        },
+        [](I32x16 acc, F32x16 key) { return greater_of(acc, bits(key)); },
+        [](I32x16 acc, size_t) { return float_of(acc); });
   }
-  for (size_t i = 0; s.reads_pairs() && i < planes; ++i) {
-    pool_pairs(s, x + i * s.inputs(), y + i * s.outputs(), -__builtin_inff(), none, greatest,
-               [](I32x16 acc, size_t, size_t) { return float_of(acc); });
-  }
-  if (s.reads_in_place()) return;
-  pool_planes(
-      work, x, y, planes, staged, from_bits(none), none,
-      [](F32x16 some) { return from_bits(key_of(some)); },
-      [](I32x16 acc, const float* p) { return greater_of(acc, bits(load(p))); },
-      [](F32x16 key, size_t, size_t) { return float_of(bits(key)); });
+  for (; i < planes; ++i) max_of_rows(s, x + i * s.inputs(), y + i * s.outputs(), staged);
 }
 
 void average_pool_planes(const PoolWork& work, const float* x, const PoolCounts& counts, float* y,
@@ -376,9 +340,7 @@ void average_pool_planes(const PoolWork& work, const float* x, const PoolCounts&
       pool_pairs(s, x + i * s.inputs(), y + i * s.outputs(), 0.0f, zero, add, done);
     }
     if (s.reads_pairs()) return;
-    pool_planes(
-        work, x, y, planes, staged, zero, zero, [](F32x16 some) { return some; },
-        [](F32x16 acc, const float* p) { return acc + load(p); }, done);
+    sum_planes(work, x, y, planes, staged, done);
   };
   if (counts.all_equal) {
     const EqualCounts divided(*counts.each);

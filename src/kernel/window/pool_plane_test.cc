@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <random>
 #include <vector>
@@ -34,11 +35,18 @@ void each_in_window(const PoolShape& s, size_t z, size_t y, size_t x, F&& f) {
   }
 }
 
-void expect_reference_bits(const PoolShape& s, bool specials, size_t planes) {
+// What planes hold: zeros are many zeros of both signs with nothing above them.
+enum class Planes { numbers, specials, zeros };
+
+void expect_reference_bits(const PoolShape& s, Planes kind, size_t planes) {
   std::mt19937 rng(unsigned(product(s.in)));
   std::normal_distribution<float> normal;
+  const bool specials = kind == Planes::specials;
   std::vector<float> x(planes * product(s.in));
   for (float& v : x) v = normal(rng);
+  if (kind == Planes::zeros) {
+    for (float& v : x) v = rng() % 4 == 0 ? -std::abs(v) : rng() % 4 == 0 ? 0.0f : -0.0f;
+  }
   if (specials) {
     x[0] = -0.0f;
     x[x.size() / 2] = std::numeric_limits<float>::quiet_NaN();
@@ -90,9 +98,12 @@ void expect_reference_bits(const PoolShape& s, bool specials, size_t planes) {
 }
 
 // As many planes as are staged, and fewer, of which some do not fill a vector.
+void expect_reference_bits(const PoolShape& s, Planes kind) {
+  expect_reference_bits(s, kind, s.planes_together());
+  if (s.turns_planes()) expect_reference_bits(s, kind, s.planes_together() - 5);
+}
 void expect_reference_bits(const PoolShape& s, bool specials) {
-  expect_reference_bits(s, specials, s.planes_together());
-  if (s.turns_planes()) expect_reference_bits(s, specials, s.planes_together() - 5);
+  expect_reference_bits(s, specials ? Planes::specials : Planes::numbers);
 }
 
 // A square window over a plane, with the same everything along both axes.
@@ -133,6 +144,27 @@ TEST(PoolPlane, turns_narrow_planes) {
       }
     }
   }
+}
+
+TEST(PoolPlane, finds_the_greatest_down_and_along_whatever_the_zeros_and_nans) {
+  for (const size_t kernel : {1, 2, 3, 5, 13}) {
+    for (const size_t stride : {1, 2, 3, 5}) {
+      for (const size_t dilation : {1, 3}) {
+        const PoolShape s = square(41, 67, kernel, stride, kernel / 2, dilation);
+        for (const Planes kind : {Planes::numbers, Planes::specials, Planes::zeros})
+          expect_reference_bits(s, kind);
+      }
+    }
+  }
+  PoolShape channels;
+  channels.in[0] = 9, channels.kernel[0] = 3, channels.stride[0] = 2, channels.pad[0] = 1;
+  channels.out[0] = 5;
+  channels.in[1] = 12, channels.kernel[1] = 3, channels.stride[1] = 2, channels.pad[1] = 1;
+  channels.out[1] = 6;
+  channels.in[2] = channels.out[2] = 48;
+  ASSERT_TRUE(channels.reads_channels());
+  for (const Planes kind : {Planes::numbers, Planes::specials, Planes::zeros})
+    expect_reference_bits(channels, kind);
 }
 
 TEST(PoolPlane, takes_three_dimensions) {

@@ -3,6 +3,7 @@
 #include "ops/elementwise/elementwise.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernel/elementwise/halves.h"
 #include "op/layout.h"
@@ -134,34 +135,55 @@ Status reference(const Elementwise& a, Args& args) {
   return ok();
 }
 
-// Inputs that are the same in every row of a few elements (a number per channel of a block):
-// written out for many rows, they let these be taken at once.
+// Inputs that are the same in every row of a few elements (a number per channel of a block), or one
+// number in each: written out for many rows, they let these be taken at once.
 struct Repeats {
   static constexpr size_t kLongest = 64;                   // elements in a row
   static constexpr size_t kWritten = 2 * Program::kChunk;  // elements that are written out
   size_t period = 0;                                       // 0: rows are long, or differ otherwise
-  std::array<bool, Program::kMostInputs> is{};
+  std::array<bool, Program::kMostInputs> is{};             // the same row
+  std::array<bool, Program::kMostInputs> numbers{};        // one number in each row
+  std::array<size_t, Program::kMostInputs> along{};        // from one to the next of them
 };
 
-// The last two dimensions become one where nothing but such inputs is in the way.
-Repeats join_rows(Walk& walk, size_t inputs) {
+// The last two dimensions become one where nothing but such inputs is in the way. A program that
+// takes rows as they are needs none written out for their numbers.
+Repeats join_rows(Walk& walk, const Program& program) {
   Repeats repeats;
   if (walk.rank < 2 || walk.run() > Repeats::kLongest) return {};
   const size_t outer = walk.rank - 2, inner = walk.rank - 1;
-  for (size_t k = 0; k < inputs; ++k) {
+  for (size_t k = 0; k < program.inputs(); ++k) {
     const size_t step = walk.strides[inner][k], along = walk.strides[outer][k];
     repeats.is[k] = step == 1 && along == 0;
-    if (!repeats.is[k] && along != step * walk.run()) return {};
+    repeats.numbers[k] = step == 0 && along != 0 && !program.takes_rows();
+    repeats.along[k] = along;
+    if (!repeats.is[k] && !repeats.numbers[k] && along != step * walk.run()) return {};
   }
   repeats.period = walk.run();
   walk.dims[outer] *= walk.run();
   walk.strides[outer] = walk.strides[inner];
+  for (size_t k = 0; k < program.inputs(); ++k) {
+    if (repeats.numbers[k]) walk.strides[outer][k] = 1;
+  }
   --walk.rank;
   return repeats;
 }
 
 void write_out(const float* row, size_t period, float* to, size_t count) {
   for (size_t i = 0; i < count; i += period) std::copy_n(row, std::min(period, count - i), to + i);
+}
+
+// Each number `period` times; in whole cache lines but for the last, which the next number ends.
+void write_numbers(const float* numbers, size_t along, size_t period, float* to, size_t count) {
+  constexpr size_t kLine = 16;
+  size_t i = 0;
+  for (; i + period + kLine <= count; i += period, numbers += along) {
+    std::array<float, kLine> line;
+    line.fill(*numbers);
+    for (size_t j = 0; j < period; j += kLine) std::memcpy(to + i + j, line.data(), sizeof line);
+  }
+  for (; i < count; i += period, numbers += along)
+    std::fill_n(to + i, std::min(period, count - i), *numbers);
 }
 
 // Per thread: the program's registers, a tile of floats per input, and one for an output of 16
@@ -216,7 +238,7 @@ Status run(const Elementwise& a, Args& args) {
   const View& out = args.out();
   if (out.count == 0) return ok();
   const size_t inputs = args.ins.size();
-  const Repeats repeats = out.type == DType::f32 ? join_rows(walk, inputs) : Repeats{};
+  const Repeats repeats = out.type == DType::f32 ? join_rows(walk, a.program) : Repeats{};
   const size_t run = walk.run();
   // Long pieces of one row each; threads take pieces.
   const size_t longest = repeats.period == 0 ? 16 * Program::kChunk
@@ -244,18 +266,24 @@ Status run(const Elementwise& a, Args& args) {
         place.next();
       }
       const size_t count = std::min(longest, run - first);
-      for (size_t k = 0; k < inputs; ++k)
-        at[k] = place.offset(k) + (repeats.is[k] ? 0 : first * stride[k]);
+      for (size_t k = 0; k < inputs; ++k) {
+        at[k] = place.offset(k) + (repeats.is[k]        ? 0
+                                   : repeats.numbers[k] ? first / repeats.period * repeats.along[k]
+                                                        : first * stride[k]);
+      }
       if (out.type != DType::f32) {
         run_halves(a, args, at, stride.data(), row * run + first, count, memory);
         continue;
       }
       for (size_t k = 0; k < inputs; ++k) {
         in[k] = args.in(k).data<float>() + at[k];
-        if (!repeats.is[k]) continue;
+        if (!repeats.is[k] && !repeats.numbers[k]) continue;
         float* tile = memory + a.program.scratch() + k * Repeats::kWritten;
-        if (first == 0 || piece == begin)
+        if (repeats.numbers[k]) {
+          write_numbers(in[k], repeats.along[k], repeats.period, tile, count);
+        } else if (first == 0 || piece == begin) {
           write_out(in[k], repeats.period, tile, std::min(longest, run));
+        }
         in[k] = tile;
       }
       a.program.run(in.data(), stride.data(), out.data<float>() + row * run + first, count, memory,
@@ -292,7 +320,15 @@ std::vector<Case> cases() {
           images("a_number_per_channel_and_image", {2, 3, 5, 7, 16}, {2, 3, 1, 1, 16}),
           images("a_number_per_channel_behind_the_others", {1, 60, 17, 24}, {24}),
           images("a_number_per_position_of_blocks", {1, 2, 3, 4, 16}, {1, 2, 3, 4, 1}),
-          images("halves_in_blocks", {1, 2, 5, 7, 16}, {1, 2, 1, 1, 16}, DType::f16)};
+          images("halves_in_blocks", {1, 2, 5, 7, 16}, {1, 2, 1, 1, 16}, DType::f16),
+          {.name = "rows_times_columns_in_steps",
+           .opset = 1,
+           .attrs = {{"code", Code{"mul 0 1", "exp 3 0 0", "neg 2 0 0", "add 4 5"}}},
+           .inputs = {noise({7, 1, 5}), noise({2, 7, 700, 1}, 2), noise({700, 1}, 3)}},
+          {.name = "functions_of_what_is_repeated",
+           .opset = 1,
+           .attrs = {{"code", Code{"exp 0 0 0", "tanh 1 0 0", "mul 2 3"}}},
+           .inputs = {noise({3, 1, 40}), noise({3, 300, 1}, 2)}}};
 }
 
 constexpr OpOf<Elementwise> kElementwise{

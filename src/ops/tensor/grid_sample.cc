@@ -1,4 +1,5 @@
 // GridSample.
+#include <bit>
 #include <cmath>
 
 #include "ops/noise.h"
@@ -240,56 +241,60 @@ bool fits(const GridSample& a, const Call& call) {
   return dims[2] < 1 << 24 && dims[3] < 1 << 24;
 }
 
-// The taps that take part.
-struct Present {
-  int count = 0;
-  int64_t index[2];
-  float weight[2];
-  void add(int64_t at, float w, int64_t stride) {
-    if (at < 0 || w == 0) return;
-    index[count] = at * stride;
-    weight[count++] = w;
+// Two taps along an axis. Where points lie in the image is as good as random, so no step depends on
+// it: a tap that takes no part has an index within, and a mask that makes +0 of what it gives,
+// which changes no sum that began with +0.
+struct Two {
+  int64_t index[2] = {0, 0};
+  float weight[2] = {0, 0};
+  uint32_t mask[2] = {0, 0};
+  void set(int k, bool present, int64_t at, float w, int64_t stride) {
+    index[k] = at * stride;
+    weight[k] = w;
+    mask[k] = 0 - uint32_t(present & (w != 0));
   }
 };
+float kept(float x, uint32_t mask) {
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(x) & mask);
+}
 
 // As taps_at, with a whole number for the floor.
-Present linear_taps(const GridSample& a, float position, int64_t size, int64_t stride) {
-  Present present;
+Two linear_taps(const GridSample& a, float position, int64_t size, int64_t stride) {
+  Two two;
   if (a.padding == GridSample::Padding::reflection) {
     const Taps<float> taps = taps_at(a, position, size);
-    for (int k = 0; k < taps.count; ++k) present.add(taps.index[k], taps.weight[k], stride);
-    return present;
+    for (int k = 0; k < taps.count; ++k)
+      two.set(k, taps.index[k] >= 0, std::max<int64_t>(0, taps.index[k]), taps.weight[k], stride);
+    return two;
   }
   const bool border = a.padding == GridSample::Padding::border;
-  if (position != position) position = -1;
+  position = position != position ? -1 : position;
   const auto n = float(size);
   float x = a.align_corners ? (position + 1) / 2 * (n - 1) : ((position + 1) * n - 1) / 2;
   x = std::clamp(x, -0x1p30f, 0x1p30f);
   const float low = a.align_corners ? 0.0f : -0.5f, high = a.align_corners ? n - 1 : n - 0.5f;
   if (border && (x < low || x > high)) x = std::clamp(x, 0.0f, n - 1);
   const auto near = int64_t(x);
-  const int64_t base = float(near) > x ? near - 1 : near;
+  const int64_t base = near - int64_t(float(near) > x);
   const float t = x - float(base);
-  for (const int64_t k : {0, 1}) {
-    const int64_t at = base + k;
-    const bool inside = at >= 0 && at < size;
-    if (!inside && !border) continue;
-    present.add(std::clamp<int64_t>(at, 0, size - 1), k == 0 ? 1 - t : t, stride);
+  for (const int k : {0, 1}) {
+    const int64_t at = base + k, within = std::clamp<int64_t>(at, 0, size - 1);
+    two.set(k, border | (at == within), within, k == 0 ? 1 - t : t, stride);
   }
-  return present;
+  return two;
 }
 
-void sample_channels(const Present& rows, const Present& columns, const float* from, size_t plane,
+void sample_channels(const Two& rows, const Two& columns, const float* from, size_t plane,
                      size_t channels, float* to, size_t points) {
+  const auto row = [&](const float* line) {
+    const float left = kept(columns.weight[0] * line[columns.index[0]], columns.mask[0]);
+    const float right = kept(columns.weight[1] * line[columns.index[1]], columns.mask[1]);
+    return (0.0f + left) + right;
+  };
   for (size_t c = 0; c < channels; ++c, from += plane, to += points) {
-    float sum = 0;
-    for (int y = 0; y < rows.count; ++y) {
-      float row = 0;
-      for (int x = 0; x < columns.count; ++x)
-        row += columns.weight[x] * from[rows.index[y] + columns.index[x]];
-      sum += rows.weight[y] * row;
-    }
-    *to = store<float>(sum);
+    const float above = kept(rows.weight[0] * row(from + rows.index[0]), rows.mask[0]);
+    const float below = kept(rows.weight[1] * row(from + rows.index[1]), rows.mask[1]);
+    *to = store<float>((0.0f + above) + below);
   }
 }
 
@@ -307,8 +312,8 @@ Status run(const GridSample& a, Args& args) {
     size_t image = begin / points * channels, point = begin % points;
     for (size_t i = begin; i < end; ++i) {
       // Positions name the last axis first.
-      const Present columns = linear_taps(a, grid[2 * i], width, 1);
-      const Present rows = linear_taps(a, grid[2 * i + 1], height, width);
+      const Two columns = linear_taps(a, grid[2 * i], width, 1);
+      const Two rows = linear_taps(a, grid[2 * i + 1], height, width);
       sample_channels(rows, columns, x.data<float>() + image * plane, plane, channels,
                       y.data<float>() + image * points + point, points);
       if (++point == points) point = 0, image += channels;

@@ -128,6 +128,30 @@ void copy_runs(std::span<const Loops::Loop> outer, size_t run, const T* from, T*
   });
 }
 
+// Short runs of which each is written many times, one behind the other: what is written already is
+// copied, twice as much each time, as long as it is in the first cache.
+template <class T>
+void copy_repeated(std::span<const Loops::Loop> outer, size_t run, size_t times, const T* from,
+                   T* to, Pool* pool) {
+  constexpr size_t kMost = 4096 / sizeof(T);
+  const auto one = [=](const T* x, T* y, size_t n) {
+    std::memcpy(y, x, run * sizeof(T));
+    for (size_t done = run, some = run; done < n; done += some) {
+      some = std::min(done < kMost ? done : some, n - done);
+      std::memcpy(y + done, y, some * sizeof(T));
+    }
+  };
+  if (outer.empty()) {
+    share(pool, times, run * sizeof(T),
+          [&](size_t begin, size_t end, int) { one(from, to + begin * run, (end - begin) * run); });
+    return;
+  }
+  share(pool, iterations(outer), run * times * sizeof(T), [&](size_t begin, size_t end, int) {
+    Odometer at(outer, begin);
+    for (size_t i = begin; i < end; ++i, at.next()) one(from + at.from, to + at.to, run * times);
+  });
+}
+
 // The innermost loop writes contiguously, loop `j` reads contiguously: tiles keep both sides' lines
 // in the cache.
 template <class T>
@@ -243,6 +267,13 @@ void copy(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* pool, 
   }
   const Loops::Loop inner = loops.back();
   if (inner.from == 1 && inner.to == 1) {
+    constexpr size_t kShortBytes = 1024;
+    if (loops.size() > 1 && inner.n * sizeof(T) <= kShortBytes) {
+      const Loops::Loop& again = loops[loops.size() - 2];
+      if (again.from == 0 && again.to == int64_t(inner.n) && again.n >= 4) {
+        return copy_repeated(loops.first(loops.size() - 2), inner.n, again.n, from, to, pool);
+      }
+    }
     return copy_runs(loops.first(loops.size() - 1), inner.n, from, to, pool, isa);
   }
   if (inner.to == 1 && inner.from != 0 && inner.n >= 4) {

@@ -67,6 +67,30 @@ TEST(StridedCopy, transposes_every_element_size) {
   }
 }
 
+TEST(StridedCopy, repeats_runs_of_every_length) {
+  Pool pool(2);
+  for (const DType type : {DType::u8, DType::f32, DType::c128}) {
+    for (const int64_t images : {1, 3}) {
+      for (const int64_t times : {2, 4, 5, 7000}) {
+        for (const int64_t run : {2, 3, 48, 300}) {
+          const Tensor x = counted(type, {images, run});
+          Tensor y = Tensor::make(type, {images, times, run});
+          Loops loops;
+          loops.add(images, run, times * run);
+          loops.add(times, 0, run);
+          loops.add(run, 1, 1);
+          strided_copy(loops, type, x.raw(), 0, y.raw(), 0, &pool, native_isa());
+          for (size_t i = 0; i < y.count(); ++i) {
+            const size_t image = i / size_t(times * run), at = i % size_t(run);
+            ASSERT_TRUE(same_element(y, i, x, image * size_t(run) + at))
+                << short_name(type) << " " << to_string(y.dims()) << " element " << i;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(StridedCopy, a_large_transposition_is_shared_by_threads) {
   Pool pool(3);
   for (const DType type : {DType::f32, DType::u8}) {
