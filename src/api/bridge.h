@@ -22,6 +22,12 @@ struct __attribute__((visibility("hidden"))) Bridge {
     return {error.code, error.what, error.where, error.help};
   }
 
+  // Whether these are the same elements.
+  static bool same(const sdx::Tensor& bound, const Tensor& given) {
+    return int(bound.type()) == int(given.type()) && bound.raw() == given.data() &&
+           bound.dims() == given.dims();
+  }
+
   static sdx::Tensor in(const Tensor& tensor);
   static sdx::Value in(const Value& value);
   static Tensor out(const sdx::Tensor& tensor);

@@ -45,11 +45,6 @@ std::string listed(const std::vector<Port>& ports) {
   return sdx::listed(ports, [](const Port& port) -> const std::string& { return port.name; });
 }
 
-bool same(const sdx::Tensor& bound, const Tensor& given) {
-  return bound.type() == static_cast<sdx::DType>(given.type()) && bound.raw() == given.data() &&
-         bound.dims() == given.dims();
-}
-
 bool overlap(const Tensor& a, const Tensor& b) {
   const auto* x = static_cast<const std::byte*>(a.data());
   const auto* y = static_cast<const std::byte*>(b.data());
@@ -269,10 +264,10 @@ sdx::Status Session::State::run_into(std::span<const Tensor> in, std::span<Tenso
   bound_outputs.resize(out.size());
   for (size_t i = 0; i < in.size(); ++i) {
     sdx::Value& bound = bound_inputs[i];
-    if (!bound.is_tensor() || !same(bound.tensor(), in[i])) bound = Bridge::in(in[i]);
+    if (!bound.is_tensor() || !Bridge::same(bound.tensor(), in[i])) bound = Bridge::in(in[i]);
   }
   for (size_t i = 0; i < out.size(); ++i) {
-    if (!same(bound_outputs[i], out[i])) bound_outputs[i] = Bridge::in(out[i]);
+    if (!Bridge::same(bound_outputs[i], out[i])) bound_outputs[i] = Bridge::in(out[i]);
   }
   return main.session.run_into(bound_inputs, bound_outputs);
 }

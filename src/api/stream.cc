@@ -21,11 +21,6 @@ sdx::run::RunOptions engine_options(const RunOptions& options) {
   return engine;
 }
 
-bool same(const sdx::Tensor& bound, const Tensor& given) {
-  return int(bound.type()) == int(given.type()) && bound.raw() == given.data() &&
-         bound.dims() == given.dims();
-}
-
 void give(const sdx::Tensor& rows, const std::shared_ptr<void>& owner, Tensor& into) {
   if (owner != nullptr || rows.count() == 0) return Bridge::out(rows, owner, into);
   into = Bridge::out(rows);
@@ -133,7 +128,7 @@ Expected<std::span<const Tensor>> Stream::try_push_tensors(std::span<const Tenso
     State& state = *state_;
     state.bound.resize(inputs.size());
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!same(state.bound[i], inputs[i])) state.bound[i] = Bridge::in(inputs[i]);
+      if (!Bridge::same(state.bound[i], inputs[i])) state.bound[i] = Bridge::in(inputs[i]);
     }
     // What nobody copied may be written again.
     for (Tensor& result : state.results) Bridge::forget(result);

@@ -62,12 +62,12 @@ Result<model::Attribute> attribute_of(const std::string& name, const AttrValue& 
 }
 
 // A graph, and those inside its nodes, as the messages of a model.
-class Writer {
+class ModelWriter {
  public:
   using Imported = std::map<std::string, int>;  // operator sets by domain
 
   // Names of wires without one begin with `prefix`.
-  Writer(const typed::Graph& graph, Imported& imported, std::string open, std::string prefix)
+  ModelWriter(const typed::Graph& graph, Imported& imported, std::string open, std::string prefix)
       : graph_(graph), imported_(imported), open_(std::move(open)), prefix_(std::move(prefix)) {}
 
   // `captured`: inputs of a graph inside that are wires of the one around it.
@@ -163,7 +163,7 @@ class Writer {
     const size_t first = graph.inputs().size() - count;
     for (size_t i = 0; i < count; ++i)
       captured[graph.inputs()[first + i]] = names_.at(node.inputs[node.use.formal_inputs + i]);
-    return Writer(graph, imported_, open_, fmt::format("{}%{}.{}.", prefix_, id, key))
+    return ModelWriter(graph, imported_, open_, fmt::format("{}%{}.{}.", prefix_, id, key))
         .run(captured);
   }
   Result<model::Attribute> body_of(uint32_t id, const std::string& key, const Body& body) {
@@ -207,8 +207,8 @@ Result<model::Model> written(const Pulsed& pulsed, const std::string& open) {
   model::Model made;
   made.ir_version = kIrVersion;
   made.producer_name = "sardonyx";
-  Writer::Imported imported{{"", pulsed.opset}};
-  SDX_ASSIGN(made.graph, Writer(pulsed.graph, imported, open, "").run());
+  ModelWriter::Imported imported{{"", pulsed.opset}};
+  SDX_ASSIGN(made.graph, ModelWriter(pulsed.graph, imported, open, "").run());
   made.graph->name = pulsed.graph.name.empty() ? "pulsed" : pulsed.graph.name;
   for (const Pulsed::State& state : pulsed.states)
     made.graph->initializer.push_back(model::from_tensor(state.initial, state.input));

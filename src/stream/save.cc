@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kMagic = "SDXSTRM2";
 
-class Writer {
+class StateWriter {
  public:
   void number(int64_t value) { append_little(value, bytes); }
   void text(std::string_view words) {
@@ -100,7 +100,7 @@ class Reader {
 }  // namespace
 
 std::string Stream::save() const {
-  Writer out;
+  StateWriter out;
   out.bytes = kMagic;
   out.number(model_ ? 1 : 0);
   if (!model_) return std::move(out.bytes);

@@ -74,6 +74,19 @@ void block_product(size_t depth, size_t columns, WeightAt at, const void* source
   });
 }
 
+Status check_block_size(int64_t block) {
+  if (block < 16 || block > int64_t{1} << 24 || (block & (block - 1)) != 0)
+    return fail("SDX-T1064", "block_size is {}; it must be a power of 2 from 16 on", block);
+  return ok();
+}
+
+Status require_count(const Fact& fact, size_t count, std::string_view what) {
+  if (!fact.present() || !fact.is_concrete()) return ok();
+  SDX_ASSIGN(const size_t found, element_count(fact.dims()));
+  if (found == count) return ok();
+  return fail("SDX-T0312", "{} is {}, expected {} elements", what, fact.text(), count);
+}
+
 size_t rows_of(std::span<const int64_t> dims) {
   size_t rows = 1;
   for (size_t i = 0; i + 1 < dims.size(); ++i) rows *= size_t(dims[i]);

@@ -28,6 +28,11 @@ struct PackedWeights {
 void block_product(size_t depth, size_t columns, WeightAt at, const void* source, const View& x,
                    const View& bias, const View& y);
 
+Status check_block_size(int64_t block);
+
+// Whether a fact that is known has this many elements.
+Status require_count(const Fact& fact, size_t count, std::string_view what);
+
 // All axes of x but the last.
 size_t rows_of(std::span<const int64_t> dims);
 

@@ -1,6 +1,6 @@
 // GatherBlockQuantized: rows of an embedding table whose elements are a few bits, dequantised as
 // they are taken.
-#include "ops/common.h"
+#include "ops/microsoft/block_weights.h"
 #include "ops/noise.h"
 
 namespace sdx::ops::microsoft {
@@ -24,8 +24,7 @@ Result<GatherQuantized> read(const Node& node, const Facts& in) {
   const bool bytes = in[0].type == DType::u8;
   if (bytes ? bits != 2 && bits != 4 && bits != 8 : bits != 4)
     return fail("SDX-T1063", "bits is {} for data of {}", bits, short_name(in[0].type));
-  if (block < 16 || block > int64_t{1} << 24 || (block & (block - 1)) != 0)
-    return fail("SDX-T1064", "block_size is {}; it must be a power of 2 from 16 on", block);
+  SDX_TRY(check_block_size(block));
   SDX_ASSIGN(const size_t gather, resolve_axis(node.i("gather_axis"), in[0].rank()));
   SDX_ASSIGN(const size_t quantised, resolve_axis(node.i("quantize_axis"), in[0].rank()));
   if (gather == quantised || (bytes && (gather != 0 || quantised + 1 != in[0].rank()))) {

@@ -22,8 +22,7 @@ Result<MatMulBnb4> read(const Node& node, const Facts&) {
                 type = node.i("quant_type");
   if (k < 1 || n < 1 || k > int64_t{1} << 32 || n > int64_t{1} << 32)
     return fail("SDX-T1062", "K is {} and N {}; they must be positive and below 2^32", k, n);
-  if (block < 16 || block > int64_t{1} << 24 || (block & (block - 1)) != 0)
-    return fail("SDX-T1064", "block_size is {}; it must be a power of 2 from 16 on", block);
+  SDX_TRY(check_block_size(block));
   if (type != 0 && type != 1)
     return fail("SDX-T1085", "quant_type is {}; it must be 0 (FP4) or 1 (NF4)", type);
   if (node.i("training_mode") != 0 || node.i("transB") != 1)
@@ -34,14 +33,8 @@ Result<MatMulBnb4> read(const Node& node, const Facts&) {
 Result<Facts> infer(const MatMulBnb4& a, const Facts& in) {
   const size_t elements = a.depth * a.columns;
   const size_t counts[] = {(elements + 1) / 2, (elements + a.block - 1) / a.block};
-  for (size_t i = 1; i < 3; ++i) {
-    if (!in[i].is_concrete()) continue;
-    SDX_ASSIGN(const size_t found, element_count(in[i].dims()));
-    if (found != counts[i - 1]) {
-      return fail("SDX-T0312", "{} is {}, expected {} elements", i == 1 ? "B" : "absmax",
-                  in[i].text(), counts[i - 1]);
-    }
-  }
+  SDX_TRY(require_count(in[1], counts[0], "B"));
+  SDX_TRY(require_count(in[2], counts[1], "absmax"));
   return infer_block_product(in[0], int64_t(a.depth), int64_t(a.columns));
 }
 

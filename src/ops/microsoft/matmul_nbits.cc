@@ -34,22 +34,13 @@ Result<MatMulNBits> read(const Node& node, const Facts&) {
     return fail("SDX-T1062", "K is {} and N {}; they must be below 2^32", k, n);
   if (bits != 2 && bits != 4 && bits != 8)
     return fail("SDX-T1063", "bits is {}; it must be 2, 4 or 8", bits);
-  if (block < 16 || block > int64_t{1} << 24 || (block & (block - 1)) != 0)
-    return fail("SDX-T1064", "block_size is {}; it must be a power of 2 from 16 on", block);
+  SDX_TRY(check_block_size(block));
   if (node.i("weight_prepacked") != 0) {
     return fail("SDX-T1065",
                 "weight_prepacked is {}: weights packed for a GPU have no meaning here",
                 node.i("weight_prepacked"));
   }
   return MatMulNBits{size_t(k), size_t(n), size_t(bits), size_t(block)};
-}
-
-// Whether a fact that is known has this many elements.
-Status require_count(const Fact& fact, size_t count, std::string_view what) {
-  if (!fact.present() || !fact.is_concrete()) return ok();
-  SDX_ASSIGN(const size_t found, element_count(fact.dims()));
-  if (found == count) return ok();
-  return fail("SDX-T0312", "{} is {}, expected {} elements", what, fact.text(), count);
 }
 
 Result<Facts> infer(const MatMulNBits& a, const Facts& in) {

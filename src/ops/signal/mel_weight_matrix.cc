@@ -19,12 +19,8 @@ constexpr Version kHistory[] = {
 };
 
 Result<MelWeightMatrix> read(const Node& node, const Facts&) {
-  const int64_t type = node.i("output_datatype");
-  if (!valid(type) || is_packed(DType(type)) ||
-      (!is_float(DType(type)) && !is_integer(DType(type)))) {
-    return fail("SDX-T0906", "output_datatype {} is not a numeric type", type);
-  }
-  return MelWeightMatrix{DType(type)};
+  SDX_ASSIGN(const DType type, output_datatype(node));
+  return MelWeightMatrix{type};
 }
 
 Result<Facts> infer(const MelWeightMatrix& a, const Facts& in) {

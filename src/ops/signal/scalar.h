@@ -15,6 +15,16 @@ inline Result<int64_t> integer_input(const Args& args, size_t i, std::string_vie
   return get_i64(args.in(i).type, args.in(i).raw, 0);
 }
 
+// The attribute of that name: a type of numbers.
+inline Result<DType> output_datatype(const Node& node) {
+  const int64_t type = node.i("output_datatype");
+  if (!valid(type) || is_packed(DType(type)) ||
+      (!is_float(DType(type)) && !is_integer(DType(type)))) {
+    return fail("SDX-T0906", "output_datatype {} is not a numeric type", type);
+  }
+  return DType(type);
+}
+
 // The scalar as an expression, if it is known before the run.
 inline std::optional<Dim> integer_fact(const Facts& in, size_t i) {
   if (i >= in.size() || !in[i].present()) return {};

@@ -18,13 +18,8 @@ constexpr Version kHistory[] = {
 };
 
 Result<CosineWindow> read(const Node& node, CosineWindow a) {
-  const int64_t type = node.i("output_datatype");
-  if (!valid(type) || is_packed(DType(type)) ||
-      (!is_float(DType(type)) && !is_integer(DType(type)))) {
-    return fail("SDX-T0906", "output_datatype {} is not a numeric type", type);
-  }
+  SDX_ASSIGN(a.output, output_datatype(node));
   a.periodic = node.i("periodic") != 0;
-  a.output = DType(type);
   return a;
 }
 Result<CosineWindow> read_hann(const Node& node, const Facts&) {
