@@ -42,7 +42,7 @@ class Sardonyx:
         self.library.sardonyx_error_text.restype = ctypes.c_char_p
         self.library.sardonyx_version.restype = ctypes.c_char_p
         self.version = self.library.sardonyx_version().decode()
-        for name in ("model_parse", "session_new", "tensor_over", "session_run", "tensor_data"):
+        for name in ("model_load", "model_parse", "session_new", "tensor_over", "session_run", "tensor_data"):
             getattr(self.library, f"sardonyx_{name}").restype = ctypes.c_void_p
         for name in ("error", "value", "session", "model"):
             getattr(self.library, f"sardonyx_{name}_release").argtypes = [ctypes.c_void_p]
@@ -58,10 +58,15 @@ class Sardonyx:
 
 
 class SardonyxSession:
+    """`model`: its bytes, or the path of its file, beside which its weights may lie. The same in the others."""
+
     def __init__(self, engine, model, feeds, outputs):
         self.engine, lib = engine, engine.library
         handle = ctypes.c_void_p()
-        engine.check(lib.sardonyx_model_parse(model, ctypes.c_size_t(len(model)), None, ctypes.byref(handle)))
+        if isinstance(model, pathlib.Path):
+            engine.check(lib.sardonyx_model_load(str(model).encode(), ctypes.byref(handle)))
+        else:
+            engine.check(lib.sardonyx_model_parse(model, ctypes.c_size_t(len(model)), None, ctypes.byref(handle)))
         self.model, self.handle = handle, ctypes.c_void_p()
         engine.check(lib.sardonyx_session_new(handle, ctypes.byref(engine.options), ctypes.byref(self.handle)))
         self.arrays = [np.ascontiguousarray(value) for value in feeds.values()]
@@ -121,6 +126,7 @@ class PythonPeer:
         self.options.log_severity_level = 3
 
     def session(self, model, feeds, outputs):
+        model = str(model) if isinstance(model, pathlib.Path) else model
         return PythonPeerSession(self.ort.InferenceSession(model, self.options, providers=["CPUExecutionProvider"]), feeds)
 
 
@@ -142,7 +148,7 @@ class LibraryPeer:
     """The library inside the npm package onnxruntime-node, by onnxruntime's C interface: a table of functions whose
     places never change."""
 
-    PLACES = {"GetErrorMessage": 2, "CreateEnv": 3, "CreateSessionFromArray": 8, "Run": 9, "CreateSessionOptions": 10,
+    PLACES = {"GetErrorMessage": 2, "CreateEnv": 3, "CreateSession": 7, "CreateSessionFromArray": 8, "Run": 9, "CreateSessionOptions": 10,
               "SetSessionGraphOptimizationLevel": 23, "SetIntraOpNumThreads": 24, "SetInterOpNumThreads": 25,
               "CreateTensorWithDataAsOrtValue": 49, "GetTensorMutableData": 51, "CreateCpuMemoryInfo": 69,
               "ReleaseStatus": 93, "ReleaseSession": 95, "ReleaseValue": 96}
@@ -184,7 +190,10 @@ class LibraryPeer:
 class LibraryPeerSession:
     def __init__(self, peer, model, feeds, outputs):
         self.peer, self.outputs = peer, outputs
-        self.handle = peer.made("CreateSessionFromArray", peer.environment, model, ctypes.c_size_t(len(model)), peer.options)
+        if isinstance(model, pathlib.Path):
+            self.handle = peer.made("CreateSession", peer.environment, str(model).encode(), peer.options)
+        else:
+            self.handle = peer.made("CreateSessionFromArray", peer.environment, model, ctypes.c_size_t(len(model)), peer.options)
         self.arrays = [np.ascontiguousarray(value) for value in feeds.values()]
         self.values = (ctypes.c_void_p * len(feeds))()
         for i, array in enumerate(self.arrays):
