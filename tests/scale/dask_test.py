@@ -83,7 +83,8 @@ class Cluster:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
         self.address, self.folder, self.workers = f"tcp://127.0.0.1:{self.port}", folder, []
-        self.env = {**os.environ, "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "3s", "SARDONYX_CACHE": str(folder / "cache"),
+        # On a machine that is busy with other tests a healthy worker may be silent for seconds: it must outlive that.
+        self.env = {**os.environ, "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "15s", "SARDONYX_CACHE": str(folder / "cache"),
                     "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "60s"}
         self.log = open(folder / "log", "a")
         self.scheduler = self._start("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(self.port),
@@ -178,10 +179,10 @@ class Dask(unittest.TestCase):
             return len(list(out.glob("part-*.json")))
 
         def wait(parts):
-            end = time.time() + 90
+            end = time.time() + 150
             while finished() < parts and time.time() < end:
                 time.sleep(0.002)
-            self.assertGreaterEqual(finished(), parts)
+            self.assertGreaterEqual(finished(), parts, (self.folder / "log").read_text()[-4000:])
 
         first = subprocess.Popen(words, env=self.cluster.env, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=self.cluster.log)
         wait(10)
