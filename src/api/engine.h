@@ -23,20 +23,20 @@ struct CompileOptions {
   bool strict = false;                           // --numerics strict: no rewrite that changes bits
   check::Accept accept = check::Accept::common;  // what deviates from ONNX's rules and is clear
   bool reference = false;                        // run every operator's reference body
-  Bindings set;                                  // sizes for symbolic dimensions
-  std::vector<std::string> assertions;           // of the symbols: "N<=512", "H%32==0"
+  Bindings set = {};                             // sizes for symbolic dimensions
+  std::vector<std::string> assertions = {};      // of the symbols: "N<=512", "H%32==0"
   // Inputs that have an initializer of their name and shall be given at each run all the same.
-  std::set<std::string> overridden;
-  std::optional<uint64_t> order;  // steps in an order drawn with this seed; no bit depends on it
-  size_t most_plans = 8;          // for different shapes, kept at a time
+  std::set<std::string> overridden = {};
+  std::optional<uint64_t> order = {};  // steps in an order drawn with this seed
+  size_t most_plans = 8;               // for different shapes, kept at a time
   size_t most_arena_bytes = physical_memory();
   size_t most_nodes = size_t{1} << 22;  // after inlining: nested functions can grow exponentially
   bool journal = false;  // keep where each planned operation comes from (api/journal.h)
   // A folder in which packed weights are kept from one load to the next, or "beside": the model's
   // own. "": nowhere.
-  std::string pack_cache;
+  std::string pack_cache = {};
   // Told, whenever a plan is made, how many of its steps are ready, of how many.
-  std::function<void(size_t done, size_t total)> progress;
+  std::function<void(size_t done, size_t total)> progress = {};
 };
 
 // The whole road: the outputs of a model's file for these inputs.

@@ -15,7 +15,7 @@ using sardonyx::Session;
 using sardonyx::Value;
 
 struct ValueBox {
-  explicit ValueBox(Value held) : value(std::move(held)) {}
+  explicit ValueBox(Value&& held) : value(std::move(held)) {}
   Value value;
 };
 

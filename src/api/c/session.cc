@@ -134,7 +134,7 @@ struct Run {
       for (size_t i = 0; i < wanted.size(); ++i) {
         const Value& result = results.value(i);
         if (given[i] == nullptr) {
-          made[i] = keep<sardonyx_value>(std::make_shared<ValueBox>(result));
+          made[i] = keep<sardonyx_value>(std::make_shared<ValueBox>(Value(result)));
         } else {
           copy_into(result, std::get<Tensor>(given[i]->value), box->outputs[wanted[i]].name);
         }

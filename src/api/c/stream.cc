@@ -34,7 +34,7 @@ void give(const StreamBox& box, const Outputs& results, sardonyx_value** outputs
     for (size_t i = 0; i < made.size(); ++i) {
       const sardonyx::Value& result = results.value(i);
       if (std::holds_alternative<std::monostate>(result)) continue;
-      made[i] = keep<sardonyx_value>(std::make_shared<ValueBox>(result));
+      made[i] = keep<sardonyx_value>(std::make_shared<ValueBox>(sardonyx::Value(result)));
     }
   } catch (...) {
     for (sardonyx_value* value : made) drop(value);

@@ -87,7 +87,9 @@ inline void pack_quads(const float* in, size_t stride, size_t rows, size_t k, fl
     }
   }
   for (; r < rows; ++r) {
-    for (size_t i = 0; i < k; ++i) out[i * step + r] = in[r * stride + i];
+    const float* p = in + r * stride;
+    float* o = out + r;
+    for (size_t i = 0; i < k; ++i, o += step) *o = p[i];
   }
 }
 
