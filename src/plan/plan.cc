@@ -60,7 +60,7 @@ HugePages pages_for(const Step& step, const typed::Node& node, const Facts& in, 
                                                            : HugePages::if_quick;
 }
 
-void pack(Step& step, const typed::Graph& graph, const Options& options, Pool& pool, Packs* packs) {
+void pack(Step& step, const typed::Graph& graph, const Options& options, Pool& pool, Packs& packs) {
   if (step.kernel == nullptr || step.kernel->pack == nullptr) return;
   const typed::Node& node = graph.node(step.node);
   const Facts in = graph.facts(node.inputs);
@@ -68,9 +68,7 @@ void pack(Step& step, const typed::Graph& graph, const Options& options, Pool& p
   const LastingUse use(pages_for(step, node, in, call));
   const void* attrs = node.resolved.get();
   bool made = true;
-  step.packed = packs != nullptr ? packs->get(*step.kernel, node.use, attrs, call, pool, made)
-                : options.cache  ? options.cache->get(*step.kernel, node.use, attrs, call, pool)
-                                 : step.kernel->pack(attrs, call, pool);
+  step.packed = packs.get(*step.kernel, node.use, attrs, call, pool, made);
   if (!made) return;
   each_packed_constant(step, in,
                        [](const Tensor& tensor) { release_pages(tensor.raw(), tensor.bytes()); });
@@ -247,8 +245,9 @@ Result<Plan> choose_steps(typed::Graph graph, const Options& options, Pool& pool
     choose_kernel(step, plan.graph, options);
     plan.steps.push_back(std::move(step));
   }
+  Packs own(options.cache);  // several nodes may read one weight, also where there is but one plan
   for (size_t s = 0; s < plan.steps.size(); ++s) {
-    pack(plan.steps[s], plan.graph, options, pool, packs);
+    pack(plan.steps[s], plan.graph, options, pool, packs != nullptr ? *packs : own);
     if (options.progress) options.progress(s + 1, plan.steps.size());
   }
   if (options.fuse && !options.reference) fuse_programs(plan);
