@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/slab.h"
+#include "kernel/conv/interleave.h"
 #include "kernel/epilogue/program.h"
 #include "ops/conv/blocked.h"
 #include "ops/conv/conv.h"
@@ -131,8 +132,7 @@ bool fits_inside(const ConvBlocked& a, const Call& call) {
   if (a.plain || !fits(a, call) || !conv_blocked_inside_fits(kernel_shape(a, call), call.isa))
     return false;
   const Tensor& w = *call.in[1].value;
-  return std::all_of(w.data<float>(), w.data<float>() + w.count(),
-                     [](float x) { return std::isfinite(x); });
+  return all_finite(w.data<float>(), w.count());
 }
 
 size_t scratch_inside(const ConvBlocked& a, const Call& call) {

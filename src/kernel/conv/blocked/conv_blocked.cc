@@ -5,8 +5,8 @@
 #include "base/aligned.h"
 #include "kernel/conv/blocked/work.h"
 #include "kernel/conv/depthwise/tiles.h"
+#include "kernel/conv/interleave.h"
 #include "kernel/conv/planes/work.h"
-#include "kernel/conv/reference.h"
 #include "kernel/isa.h"
 
 namespace sdx {
@@ -156,12 +156,8 @@ void conv_blocked_pack(const ConvShape& s, const float* w, const float* bias, fl
     for (size_t block = begin; block < end; ++block) {
       const size_t first = block * kBlockLanes;
       const size_t real = std::min(kBlockLanes, s.out_channels - first);
-      float* to = packed + first * depth;
-      reference::for_each_tap(
-          s.in_channels / s.groups, s.kernel, [&](size_t c, size_t, size_t kh, size_t kw) {
-            const float* from = w + first * depth + c * taps + kh * s.kernel[2] + kw;
-            for (size_t i = 0; i < kBlockLanes; ++i) *to++ = i < real ? from[i * depth] : 0.f;
-          });
+      interleave({w + first * depth, depth, taps, s.in_channels / s.groups, taps}, real,
+                 kBlockLanes, packed + first * depth);
     }
   });
   if (bias == nullptr) return;

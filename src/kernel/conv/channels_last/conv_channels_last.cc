@@ -5,7 +5,7 @@
 
 #include "base/aligned.h"
 #include "kernel/conv/depthwise/tiles.h"
-#include "kernel/conv/reference.h"
+#include "kernel/conv/interleave.h"
 #include "kernel/gemm/block.h"
 #include "kernel/gemm/gemm.h"
 
@@ -281,11 +281,8 @@ static void pack_panels(const ConvShape& s, const float* w, size_t from, size_t 
     for (size_t p = begin; p < end; ++p) {
       const size_t first = p * kPanel, count = std::min(kPanel, s.out_channels - first);
       const size_t width = panel_width(count);
-      float* out = packed + first * depth;
-      reference::for_each_tap(to - from, s.kernel, [&](size_t c, size_t, size_t ky, size_t kx) {
-        const float* in = w + first * row + (from + c) * taps + ky * s.kernel[2] + kx;
-        for (size_t i = 0; i < width; ++i) *out++ = i < count ? in[i * row] : 0.f;
-      });
+      interleave({w + first * row + from * taps, row, taps, to - from, taps}, count, width,
+                 packed + first * depth);
     }
   });
 }

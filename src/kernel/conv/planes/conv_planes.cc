@@ -1,11 +1,11 @@
 #include "kernel/conv/planes/conv_planes.h"
 
 #include <algorithm>
-#include <cmath>
+#include <atomic>
 
 #include "base/aligned.h"
+#include "kernel/conv/interleave.h"
 #include "kernel/conv/planes/work.h"
-#include "kernel/conv/reference.h"
 #include "kernel/gemm/block.h"
 #include "kernel/isa.h"
 #include "kernel/window/phases.h"
@@ -163,11 +163,7 @@ void conv_planes_pack(const ConvShape& s, const float* w, float* packed, Pool& p
     std::copy(w, w + weights_of(s), packed);
     return;
   }
-  if (leaves_padding_out(s)) {
-    const float* end = w + weights_of(s);
-    const bool finite = std::all_of(w, end, [](float x) { return std::isfinite(x); });
-    std::fill_n(packed + weights_of(s), aligned_floats(1), finite ? 1.0f : 0.0f);
-  }
+  std::atomic<bool> finite = true;
   const size_t group_rows = s.out_channels / s.groups, channels = s.in_channels / s.groups;
   const size_t blocks = row_blocks(group_rows), depth = conv_depth(s), taps = conv_taps(s);
   pool.parallel(s.groups * blocks, 1, [&](size_t begin, size_t end, int) {
@@ -175,13 +171,13 @@ void conv_planes_pack(const ConvShape& s, const float* w, float* packed, Pool& p
       const size_t row = row_block_begin(group_rows, blocks, i % blocks);
       const size_t rows = row_block_begin(group_rows, blocks, i % blocks + 1) - row;
       const size_t first = (i / blocks * group_rows + row) * depth;
-      float* out = packed + first;
-      reference::for_each_tap(channels, s.kernel, [&](size_t c, size_t kd, size_t kh, size_t kw) {
-        const float* in = w + first + c * taps + (kd * s.kernel[1] + kh) * s.kernel[2] + kw;
-        for (size_t r = 0; r < rows; ++r) *out++ = in[r * depth];
-      });
+      interleave({w + first, depth, taps, channels, taps}, rows, rows, packed + first);
+      if (leaves_padding_out(s) && !all_finite(packed + first, rows * depth))
+        finite.store(false, std::memory_order_relaxed);
     }
   });
+  if (leaves_padding_out(s))
+    std::fill_n(packed + weights_of(s), aligned_floats(1), finite ? 1.0f : 0.0f);
 }
 
 size_t conv_planes_scratch_bytes(const ConvShape& given, int threads) {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "kernel/conv/interleave.h"
 #include "kernel/conv/planes/work.h"
-#include "kernel/conv/reference.h"
 #include "kernel/conv/transposed/work.h"
 #include "kernel/isa.h"
 
@@ -29,13 +29,9 @@ void conv_transposed_pack(const ConvShape& s, const float* w, float* packed, Poo
   pool.parallel(s.groups * blocks, 1, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i) {
       const size_t group = i / blocks, first = i % blocks * rows;
-      float* out = packed + i * rows * conv_depth(s);
-      reference::for_each_tap(in_group, s.kernel, [&](size_t c, size_t kd, size_t kh, size_t kw) {
-        const size_t tap = (kd * s.kernel[1] + kh) * s.kernel[2] + kw;
-        for (size_t o = first; o < first + rows; ++o) {
-          *out++ = o < out_group ? w[((group * in_group + c) * out_group + o) * taps + tap] : 0.f;
-        }
-      });
+      const float* from = w + (group * in_group * out_group + first) * taps;
+      interleave({from, taps, out_group * taps, in_group, taps}, std::min(rows, out_group - first),
+                 rows, packed + i * rows * conv_depth(s));
     }
   });
 }
