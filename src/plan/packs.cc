@@ -11,6 +11,13 @@ bool same(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   });
 }
 
+const void* first_of(const Call& call) {
+  for (const Fact& fact : call.in) {
+    if (fact.value) return fact.value->raw();
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 std::shared_ptr<const void> Packs::get(const Op::AnyKernel& kernel, const Node& use,
@@ -19,11 +26,8 @@ std::shared_ptr<const void> Packs::get(const Op::AnyKernel& kernel, const Node& 
   made = true;
   if (kernel.packs == 0) return kernel.pack(attrs, call, pool);  // tables for these shapes
   std::vector<Tensor> constants;
-  const void* first = nullptr;
-  for (const Fact& fact : call.in) {
-    constants.push_back(fact.value ? *fact.value : Tensor());
-    if (first == nullptr && fact.value) first = fact.value->raw();
-  }
+  for (const Fact& fact : call.in) constants.push_back(fact.value ? *fact.value : Tensor());
+  const void* first = first_of(call);
   const std::lock_guard lock(mutex_);
   const auto [begin, end] = entries_.equal_range(first);
   for (auto at = begin; at != end; ++at) {
@@ -36,8 +40,14 @@ std::shared_ptr<const void> Packs::get(const Op::AnyKernel& kernel, const Node& 
   }
   auto packed =
       cache_ ? cache_->get(kernel, use, attrs, call, pool) : kernel.pack(attrs, call, pool);
-  entries_.emplace(first, Entry{&kernel, use, std::move(constants), packed});
+  // What stays as it is for one node may be packed for another.
+  if (packed != nullptr) entries_.emplace(first, Entry{&kernel, use, std::move(constants), packed});
   return packed;
+}
+
+void Packs::forget(const Call& call) {
+  const std::lock_guard lock(mutex_);
+  entries_.erase(first_of(call));
 }
 
 void Packs::drop_unused() {

@@ -25,6 +25,8 @@ class Packs final : public typed::Packer {
     bool made = false;
     return get(kernel, use, attrs, call, pool, made);
   }
+  // Forgets what was packed from the constants of a call.
+  void forget(const Call& call);
   // Forgets what no plan uses any more.
   void drop_unused();
   size_t size() const;

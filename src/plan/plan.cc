@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/pages.h"
-#include "base/slab.h"
+#include "plan/packing.h"
 
 namespace sdx::plan {
 namespace {
@@ -36,42 +35,6 @@ void choose_kernel(Step& step, const typed::Graph& graph, const Options& options
     step.scratch_bytes = kernel.scratch(node.resolved.get(), call);
     return;
   }
-}
-
-// Whether bit `input` of what a kernel packs is set; of many inputs only the first 32 can be.
-bool is_packed(uint32_t packs, size_t input) { return input < 32 && ((packs >> input) & 1u) != 0; }
-
-template <class Visit>
-void each_packed_constant(const Step& step, const Facts& in, Visit&& visit) {
-  for (size_t i = 0; i < in.size(); ++i) {
-    if (is_packed(step.kernel->packs, i) && in[i].value != nullptr) visit(*in[i].value);
-  }
-}
-
-// Weights of which each element serves few products are read as fast as memory gives them, and the
-// page table must not stand in the way.
-HugePages pages_for(const Step& step, const typed::Node& node, const Facts& in, const Call& call) {
-  constexpr uint64_t kFew = 32;
-  if (node.op().multiply_adds == nullptr) return HugePages::always;
-  uint64_t elements = 0;
-  each_packed_constant(step, in, [&](const Tensor& tensor) { elements += tensor.count(); });
-  const uint64_t products = node.op().multiply_adds(node.resolved.get(), call);
-  return products / std::max<uint64_t>(1, elements) < kFew ? HugePages::always
-                                                           : HugePages::if_quick;
-}
-
-void pack(Step& step, const typed::Graph& graph, const Options& options, Pool& pool, Packs& packs) {
-  if (step.kernel == nullptr || step.kernel->pack == nullptr) return;
-  const typed::Node& node = graph.node(step.node);
-  const Facts in = graph.facts(node.inputs);
-  const Call call{in, node.outputs, options.isa, options.threads};
-  const LastingUse use(pages_for(step, node, in, call));
-  const void* attrs = node.resolved.get();
-  bool made = true;
-  step.packed = packs.get(*step.kernel, node.use, attrs, call, pool, made);
-  if (!made) return;
-  each_packed_constant(step, in,
-                       [](const Tensor& tensor) { release_pages(tensor.raw(), tensor.bytes()); });
 }
 
 // The order of execution: as the graph lists them, but a node that depends on constants alone runs
@@ -209,30 +172,6 @@ void fuse_programs(Plan& plan) {
 
 }  // namespace
 
-void forget_packed(Plan& plan) {
-  std::vector<bool> needed(plan.graph.size(), false);
-  for (const typed::Output& output : plan.graph.outputs()) needed[output.outlet.node] = true;
-  const auto read = [&](uint32_t node, uint32_t packed) {
-    const auto& inputs = plan.graph.node(node).inputs;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i].present() && !is_packed(packed, i)) needed[inputs[i].node] = true;
-    }
-  };
-  std::vector<bool> has_step(plan.graph.size(), false);
-  for (const Step& step : plan.steps) has_step[step.node] = true;
-  for (uint32_t id = 0; id < plan.graph.size(); ++id) {
-    if (!has_step[id]) read(id, 0);  // a view: what it sees is needed
-  }
-  for (const Step& step : plan.steps) {
-    read(step.node, step.packed ? step.kernel->packs : 0);
-    if (step.epilogue) read(step.epilogue->node, 0);
-  }
-  for (uint32_t id = 0; id < plan.graph.size(); ++id) {
-    if (plan.graph.node(id).kind == typed::Node::Kind::constant && !needed[id])
-      plan.graph.forget_value(id);
-  }
-}
-
 Result<Plan> choose_steps(typed::Graph graph, const Options& options, Pool& pool, Packs* packs) {
   Plan plan;
   plan.graph = std::move(graph);
@@ -245,13 +184,8 @@ Result<Plan> choose_steps(typed::Graph graph, const Options& options, Pool& pool
     choose_kernel(step, plan.graph, options);
     plan.steps.push_back(std::move(step));
   }
-  Packs own(options.cache);  // several nodes may read one weight, also where there is but one plan
-  for (size_t s = 0; s < plan.steps.size(); ++s) {
-    pack(plan.steps[s], plan.graph, options, pool, packs != nullptr ? *packs : own);
-    if (options.progress) options.progress(s + 1, plan.steps.size());
-  }
   if (options.fuse && !options.reference) fuse_programs(plan);
-  if (options.cache) options.cache->save();
+  pack_weights(plan, pool, packs);
   return plan;
 }
 

@@ -5,9 +5,28 @@
 #include "typed/text.h"
 
 namespace sdx::plan {
+namespace {
+
+// A plan of a graph that will have no other; #0 is a large matrix.
+Plan only_plan(const char* text) {
+  typed::TextTable table;
+  table.tensors.push_back(Tensor::make(DType::f32, {512, 512}));
+  auto graph = typed::parse(text, table);
+  EXPECT_TRUE(graph) << graph.error().text();
+  Pool pool(1);
+  auto plan = choose_steps(*std::move(graph), {}, pool, nullptr);
+  EXPECT_TRUE(plan) << plan.error().text();
+  return *std::move(plan);
+}
+
+const Tensor* weights_of(const Plan& plan, const Step& step) {
+  return plan.graph.fact(plan.graph.node(step.node).inputs[1]).value.get();
+}
+
+}  // namespace
 
 TEST(Plan, a_weight_that_several_nodes_read_is_packed_once_also_where_there_is_one_plan) {
-  auto graph = typed::parse(R"(graph "g" {
+  const Plan plan = only_plan(R"(graph "g" {
       %x = input : f32[2,3]
       %w = f32[3,3] {1, 2, 3, 4, 5, 6, 7, 8, 9}
       %1 = MatMul.13 (%x, %w)
@@ -16,14 +35,22 @@ TEST(Plan, a_weight_that_several_nodes_read_is_packed_once_also_where_there_is_o
       %3 = MatMul.13 (%2, %v)
       output "y" = %3
     })");
-  ASSERT_TRUE(graph) << graph.error().text();
-  Pool pool(1);
-  const auto plan = choose_steps(*std::move(graph), {}, pool, nullptr);
-  ASSERT_TRUE(plan) << plan.error().text();
-  ASSERT_EQ(plan->steps.size(), 3u);
-  EXPECT_NE(plan->steps[0].packed, nullptr);
-  EXPECT_EQ(plan->steps[0].packed, plan->steps[1].packed);
-  EXPECT_NE(plan->steps[0].packed, plan->steps[2].packed);
+  ASSERT_EQ(plan.steps.size(), 3u);
+  EXPECT_NE(plan.steps[0].packed, nullptr);
+  EXPECT_EQ(plan.steps[0].packed, plan.steps[1].packed);
+  EXPECT_NE(plan.steps[0].packed, plan.steps[2].packed);
+}
+
+TEST(Plan, a_constant_that_every_reader_has_packed_goes) {
+  const Plan plan = only_plan(R"(graph "g" {
+      %x = input : f32[64,512]
+      %w = <f32[512,512] #0>
+      %1 = MatMul.13 (%x, %w)
+      %2 = MatMul.13 (%1, %w)
+      output "y" = %2
+    })");
+  EXPECT_NE(plan.steps[0].packed, nullptr);
+  EXPECT_EQ(weights_of(plan, plan.steps[0]), nullptr);
 }
 
 }  // namespace sdx::plan
