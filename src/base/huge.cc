@@ -30,23 +30,38 @@ bool huge_pages_are_quick(void* memory, size_t bytes) {
   return std::chrono::steady_clock::now() - start < kSlow;
 }
 
+// The same of memory that is about to be used, or is only tried, for `bytes`; remembers.
+bool are_quick_for(size_t bytes, void* memory, size_t advised) {
+  if (patience.fetch_sub(int64_t(bytes), std::memory_order_relaxed) > 0) return false;
+  const bool quick = huge_pages_are_quick(memory, advised);
+  patience.store(quick ? 0 : kPatience, std::memory_order_relaxed);
+  return quick;
+}
+
 void choose_pages(void* memory, size_t bytes, HugePages pages) {
   if (pages == HugePages::always) {
     (void)::madvise(memory, bytes, MADV_HUGEPAGE);
-    return;
+  } else if (!are_quick_for(bytes, memory, bytes)) {
+    (void)::madvise(memory, bytes, MADV_NOHUGEPAGE);
   }
-  if (patience.fetch_sub(int64_t(bytes), std::memory_order_relaxed) <= 0) {
-    patience.store(0, std::memory_order_relaxed);
-    if (huge_pages_are_quick(memory, bytes)) return;
-    patience.store(kPatience, std::memory_order_relaxed);
+}
+
+bool tried(size_t bytes) {
+  if (patience.load(std::memory_order_relaxed) > int64_t(bytes)) {
+    patience.fetch_sub(int64_t(bytes), std::memory_order_relaxed);
+    return false;
   }
-  (void)::madvise(memory, bytes, MADV_NOHUGEPAGE);
+  const std::shared_ptr<void> memory = system::aligned_memory(kHugePage, kHugePage);
+  return are_quick_for(bytes, memory.get(), kHugePage);
 }
 #else
 void choose_pages(void*, size_t, HugePages) {}
+bool tried(size_t) { return true; }
 #endif
 
 }  // namespace
+
+bool huge_pages_come_quickly(size_t bytes) { return tried(bytes); }
 
 std::shared_ptr<void> allocate_huge(size_t bytes, HugePages pages) {
   bytes = (std::max<size_t>(1, bytes) + kHugePage - 1) / kHugePage * kHugePage;

@@ -18,4 +18,8 @@ enum class HugePages {
 // Of at least `bytes`, aligned to a huge page. Safe to call from several threads.
 std::shared_ptr<void> allocate_huge(size_t bytes, HugePages pages);
 
+// Whether so many bytes in huge pages may be had in the usual time, as far as one touch tells. A
+// slow one is believed for a while. Safe to call from several threads.
+bool huge_pages_come_quickly(size_t bytes);
+
 }  // namespace sdx

@@ -22,6 +22,7 @@ struct Slab {
 
 // How the memory asked for on this thread will be used.
 thread_local HugePages lasting_pages = HugePages::always;
+thread_local bool weights_may_stay = false;
 
 }  // namespace
 
@@ -49,8 +50,16 @@ static std::shared_ptr<void> take_piece(size_t bytes) {
 
 static thread_local LastingRecord* record = nullptr;
 
-LastingUse::LastingUse(HugePages pages) : before_(lasting_pages) { lasting_pages = pages; }
-LastingUse::~LastingUse() { lasting_pages = before_; }
+LastingUse::LastingUse(HugePages pages, bool may_stay)
+    : before_(lasting_pages), stayed_before_(weights_may_stay) {
+  lasting_pages = pages;
+  weights_may_stay = may_stay;
+}
+LastingUse::~LastingUse() {
+  lasting_pages = before_;
+  weights_may_stay = stayed_before_;
+}
+bool LastingUse::may_stay() { return weights_may_stay; }
 
 LastingRecord::LastingRecord() { record = this; }
 LastingRecord::~LastingRecord() { record = nullptr; }

@@ -13,16 +13,21 @@ namespace sdx {
 // too. A slab is freed with its last piece. Safe to call from several threads.
 std::shared_ptr<void> allocate_lasting(size_t bytes);
 
-// While it lives, its thread allocates in such pages; without one, always in huge ones.
+// How weights that are packed on this thread while it lives will be used.
 class LastingUse {
  public:
-  explicit LastingUse(HugePages pages);
+  // They come in such pages; without a LastingUse, always in huge ones. `may_stay`: they had better
+  // be read where they lie, if a kernel can, than be packed.
+  explicit LastingUse(HugePages pages, bool may_stay = false);
   ~LastingUse();
   LastingUse(const LastingUse&) = delete;
   LastingUse& operator=(const LastingUse&) = delete;
 
+  static bool may_stay();
+
  private:
   HugePages before_;
+  bool stayed_before_;
 };
 
 // While it lives, notes what its thread allocates; pieces then start as zeros, so that they may be

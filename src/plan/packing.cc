@@ -27,7 +27,20 @@ uint64_t uses_of_weights(const Step& step, const typed::Node& node, const Facts&
   return node.op().multiply_adds(node.resolved.get(), call) / std::max<uint64_t>(1, elements);
 }
 
-void pack(Step& step, const typed::Graph& graph, const Options& options, Pool& pool, Packs& packs) {
+// Whether weights that a run reads so often had better stay where they are, if a kernel can read
+// them there. One row meets packed weights a little faster, if they lie in huge pages: where these
+// are slow to come, that is not worth the wait.
+bool may_stay(const Step& step, const Facts& in, uint64_t uses) {
+  constexpr uint64_t kMost = 4;
+  if (uses == 0 || uses > kMost) return false;
+  size_t bytes = 0;
+  each_packed_constant(step, in, [&](const Tensor& tensor) { bytes += tensor.bytes(); });
+  return uses > 1 || !huge_pages_come_quickly(bytes);
+}
+
+// `lasts`: what is packed serves plans of other sizes too.
+void pack(Step& step, const typed::Graph& graph, const Options& options, Pool& pool, Packs& packs,
+          bool lasts) {
   if (step.kernel == nullptr || step.kernel->pack == nullptr) return;
   const typed::Node& node = graph.node(step.node);
   const Facts in = graph.facts(node.inputs);
@@ -36,11 +49,12 @@ void pack(Step& step, const typed::Graph& graph, const Options& options, Pool& p
   // the page table must not stand in the way.
   constexpr uint64_t kFew = 32;
   const uint64_t uses = uses_of_weights(step, node, in, call);
-  const LastingUse use(uses < kFew ? HugePages::always : HugePages::if_quick);
+  const LastingUse use(uses < kFew ? HugePages::always : HugePages::if_quick,
+                       !lasts && !options.cache && may_stay(step, in, uses));
   const void* attrs = node.resolved.get();
   bool made = true;
   step.packed = packs.get(*step.kernel, node.use, attrs, call, pool, made);
-  if (!made) return;
+  if (!made || step.packed == nullptr) return;
   each_packed_constant(step, in,
                        [](const Tensor& tensor) { release_pages(tensor.raw(), tensor.bytes()); });
 }
@@ -82,7 +96,8 @@ void pack_weights(Plan& plan, Pool& pool, Packs* packs) {
   Packs own(options.cache);  // several nodes may read one weight, also where there is but one plan
   Unread unread(plan.graph);
   for (size_t s = 0; s < plan.steps.size(); ++s) {
-    pack(plan.steps[s], plan.graph, options, pool, packs != nullptr ? *packs : own);
+    pack(plan.steps[s], plan.graph, options, pool, packs != nullptr ? *packs : own,
+         packs != nullptr);
     if (packs == nullptr) unread.packed(plan.steps[s], plan.graph, options, own);
     if (options.progress) options.progress(s + 1, plan.steps.size());
   }

@@ -53,4 +53,23 @@ TEST(Plan, a_constant_that_every_reader_has_packed_goes) {
   EXPECT_EQ(weights_of(plan, plan.steps[0]), nullptr);
 }
 
+TEST(Plan, weights_that_few_rows_meet_stay_where_they_are_and_are_packed_for_others) {
+  const Plan plan = only_plan(R"(graph "g" {
+      %x = input : f32[2,512]
+      %z = input : f32[64,512]
+      %w = <f32[512,512] #0>
+      %1 = MatMul.13 (%x, %w)
+      %2 = MatMul.13 (%z, %w)
+      %3 = Gemm.13 (%x, %w)
+      output "y" = %1
+      output "z" = %2
+      output "g" = %3
+    })");
+  ASSERT_EQ(plan.steps.size(), 3u);
+  EXPECT_EQ(plan.steps[0].packed, nullptr);
+  EXPECT_NE(plan.steps[1].packed, nullptr);
+  EXPECT_EQ(plan.steps[2].packed, nullptr);
+  EXPECT_NE(weights_of(plan, plan.steps[0]), nullptr);
+}
+
 }  // namespace sdx::plan

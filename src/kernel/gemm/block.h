@@ -13,6 +13,13 @@ namespace sdx {
 inline constexpr size_t kPanel = 32;     // columns of a panel of packed B
 inline constexpr size_t kRowBlock = 12;  // most rows that run against a panel together
 
+// Whether a B that is not packed goes by row after row, each read from end to end, instead of
+// column by column: it comes from memory, and few rows of A wait for it.
+[[gnu::always_inline]] inline bool is_streamed(size_t rows, size_t k, size_t row_floats) {
+  constexpr size_t kMostRows = 4, kLongRow = 256, kManyFloats = size_t{1} << 17;
+  return rows <= kMostRows && row_floats >= kLongRow && k >= kManyFloats / row_floats;
+}
+
 // Rows [0, rows) are cut into blocks of nearly equal height, at most kRowBlock: none is left with
 // one or two rows.
 [[gnu::always_inline]] inline size_t row_blocks(size_t rows) {

@@ -18,6 +18,11 @@ bool reads_b_in_place(const GemmArgs& g) {
   return g.b_packed == nullptr && !g.trans_b && g.b_type == DType::f32 && g.m <= kRowBlock;
 }
 
+bool streams_b(const GemmArgs& g) {
+  return reads_b_in_place(g) && g.a_type == DType::f32 && g.c_type == DType::f32 && !g.resume &&
+         is_streamed(g.m, g.k, g.ldb);
+}
+
 // Whole products per thread where there are enough of them; each thread then packs for itself.
 bool split_by_product(const GemmArgs& g, int threads) { return g.batch >= 2 * size_t(threads); }
 
@@ -162,6 +167,8 @@ void gemm_pack_b_here(const void* b, DType type, size_t ldb, bool trans_b, size_
   pack_panels(packing_args(b, type, ldb, trans_b, k, n), 0, packed, 0, panels_of(n), isa);
 }
 
+bool gemm_reads_in_place(const GemmArgs& g) { return streams_b(g); }
+
 size_t gemm_scratch_bytes(const GemmArgs& g, int threads) {
   return layout(g, threads).floats(threads) * sizeof(float);
 }
@@ -210,7 +217,11 @@ void gemm(const GemmArgs& g, Pool& pool, Isa isa) {
   }
 
   const size_t blocks = row_blocks(g.m);
-  const Grid cut = pool.threads() == 1 ? Grid{} : grid(blocks, panels, 4 * size_t(pool.threads()));
+  Grid cut = pool.threads() == 1 ? Grid{} : grid(blocks, panels, 4 * size_t(pool.threads()));
+  // Parts of a row that goes by should be long.
+  constexpr size_t kLongPart = 512 / kPanel;
+  while (streams_b(g) && cut.panels > size_t(pool.threads()) && panels / cut.panels < kLongPart)
+    cut.panels /= 2;
   for (size_t i = 0; i < g.batch; ++i) {
     if (!shared_b) pack_shared(i);
     const Product p = product(g, i, b_pack);

@@ -4,6 +4,7 @@
 
 #include "kernel/gemm/block.h"
 #include "kernel/gemm/pack.h"
+#include "kernel/gemm/stream.h"
 #include "kernel/gemm/tile.h"
 #include "kernel/simd/numbers.h"
 
@@ -160,16 +161,17 @@ void run_stripe(const GemmBlock& g, size_t col) {
   float* c = static_cast<float*>(g.c) + col;
   const AffineEpilogue f = g.affine.at(0, col);
   unroll<kVecs>([&](auto v) __attribute__((always_inline)) {
-    F32 out = acc[v.value];
-    if (f.alpha != 1) out = out * F32(f.alpha);
-    if (f.bias != nullptr) {
-      F32 bias = f.bias_col == 0 ? F32(*f.bias) : F32::load(f.bias + v.value * kLanes);
-      if (f.beta != 1) bias = bias * F32(f.beta);
-      out = out + bias;
-    }
-    if (f.other != nullptr) out = out + F32::load(f.other + v.value * kLanes);
-    lanes::canonical(out).store(c + v.value * kLanes);
+    finished(acc[v.value], f, v.value * kLanes).store(c + v.value * kLanes);
   });
+}
+
+// The columns before this one are done.
+void leave_out(GemmBlock& g, size_t cols) {
+  g.b += cols / kPanel * g.b_panel;
+  g.c = static_cast<float*>(g.c) + cols;
+  g.affine = g.affine.at(0, cols);
+  g.col += cols;
+  g.cols -= cols;
 }
 
 // How a product is cut for the caches: so much of k before the chains are put aside, so many panels
@@ -291,18 +293,18 @@ struct Blocks {
 void gemm_block(const GemmBlock& given) {
   GemmBlock g = given;
   constexpr size_t kStripe = 8 * kLanes;
-  if (g.rows == 1 && g.a_type == DType::f32 && g.c_type == DType::f32 && !g.resume) {
+  const bool floats = g.a_type == DType::f32 && g.c_type == DType::f32 && !g.resume;
+  if (floats && g.b_panel == kPanel && is_streamed(g.rows, g.k, g.b_step)) {
+    leave_out(g, stream_rows(g));
+    if (g.cols == 0) return;
+  } else if (floats && g.rows == 1) {
     const auto run = g.b_panel == kPanel ? &run_stripe<false> : &run_stripe<true>;
     const size_t striped = g.cols / kStripe * kStripe;
     for (size_t col = 0; col < striped; col += kStripe) run(g, col);
     if (striped != 0 && g.epilogue.fn != nullptr) {
       g.epilogue.fn(g.epilogue.ctx, static_cast<float*>(g.c), g.ldc, g.row, g.col, 1, striped);
     }
-    g.b += striped / kPanel * g.b_panel;
-    g.c = static_cast<float*>(g.c) + striped;
-    g.affine = g.affine.at(0, striped);
-    g.col += striped;
-    g.cols -= striped;
+    leave_out(g, striped);
   }
   // So many rows that their sums stay in the second cache while k goes by, beside a group of
   // panels.

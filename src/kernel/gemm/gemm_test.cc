@@ -77,6 +77,9 @@ std::vector<Shape> shapes() {
                           {37, 65, 40},    {100, 130, 33}, {7, 5, 1100},    {30, 70, 600},
                           {5, 17, 0},      {9, 40, 8, 5},  {1, 33, 9, 3},   {20, 20, 20, 7},
                           {14, 50, 30, 2}, {67, 40, 1700}};
+  // Few rows against a B that is large enough to be streamed where it lies.
+  for (const Shape& streamed : {Shape{1, 700, 200}, {1, 4500, 30}, {3, 530, 301, 2}, {4, 300, 437}})
+    s.push_back(streamed);
   std::mt19937 rng(7);
   for (int i = 0; i < 6; ++i)
     s.push_back({1 + rng() % 40, 1 + rng() % 90, rng() % 50, 1 + rng() % 4});
@@ -150,7 +153,8 @@ TEST(Gemm, equals_the_reference_for_every_shape_thread_count_and_level) {
 
 TEST(Gemm, keeps_signed_zeros_infinities_and_denormals_and_makes_nan_canonical) {
   at_every_isa([](Isa isa) {
-    for (const Shape s : {Shape{13, 45, 3}, Shape{1, 70, 2}, Shape{40, 33, 5}}) {
+    for (const Shape s :
+         {Shape{13, 45, 3}, Shape{1, 70, 2}, Shape{40, 33, 5}, Shape{2, 40000, 4}}) {
       expect_reference_bits(s, random_floats(s.m * s.k, 3, true), random_floats(s.n * s.k, 4, true),
                             false, false, {}, false, isa);
     }
@@ -186,8 +190,8 @@ TEST(Gemm, rounds_alpha_beta_and_bias_one_by_one) {
 
 TEST(Gemm, adds_the_other_operand_last) {
   at_every_isa([](Isa isa) {
-    for (const Shape s :
-         {Shape{29, 51, 17, 3}, Shape{1, 300, 12, 2}, Shape{14, 130, 1100}, Shape{63, 33, 800}}) {
+    for (const Shape s : {Shape{29, 51, 17, 3}, Shape{1, 300, 12, 2}, Shape{14, 130, 1100},
+                          Shape{63, 33, 800}, Shape{2, 290, 460, 2}}) {
       const auto a = random_floats(s.batch * s.m * s.k, 5),
                  b = random_floats(s.batch * s.n * s.k, 6);
       const auto bias = random_floats(s.n, 8, true),
@@ -205,7 +209,8 @@ TEST(Gemm, adds_the_other_operand_last) {
 
 TEST(Gemm, calls_the_epilogue_once_per_final_element) {
   at_every_isa([](Isa isa) {
-    for (const Shape s : {Shape{40, 300, 700}, Shape{1, 170, 20}, Shape{15, 40, 9, 4}}) {
+    for (const Shape s : {Shape{40, 300, 700}, Shape{1, 170, 20}, Shape{15, 40, 9, 4},
+                          Shape{3, 600, 230}, Shape{1, 5000, 30}}) {
       const auto a = random_floats(s.batch * s.m * s.k, 1),
                  b = random_floats(s.batch * s.n * s.k, 2);
       std::vector<float> plain(s.batch * s.m * s.n), doubled(plain.size());

@@ -170,14 +170,16 @@ size_t scratch(const Gemm& g, const Call& call) {
 size_t scratch_packed(const Gemm& g, const Call& call) {
   GemmArgs args =
       gemm_args(g, sizes_of(g, call.in[0].dims(), call.in[1].dims(), {}), call.in[0].type);
+  const size_t in_place = gemm_reads_in_place(args) ? gemm_scratch_bytes(args, call.threads) : 0;
   constexpr float kSome = 0;
   args.b_packed = &kSome;
-  return gemm_scratch_bytes(args, call.threads);
+  return std::max(in_place, gemm_scratch_bytes(args, call.threads));
 }
 
 std::shared_ptr<const void> pack(const Gemm& g, const Call& call, Pool& pool) {
   const Tensor& b = *call.in[1].value;
   const Sizes s = sizes_of(g, call.in[0].dims(), b.dims(), {});
+  if (LastingUse::may_stay() && gemm_reads_in_place(gemm_args(g, s, b.type()))) return nullptr;
   std::shared_ptr<void> packed =
       allocate_lasting(std::max<size_t>(1, gemm_packed_b_size(s.k, s.n)) * sizeof(float));
   gemm_pack_b(b.raw(), b.type(), s.ldb, g.trans_b, s.k, s.n, static_cast<float*>(packed.get()),

@@ -107,15 +107,17 @@ size_t scratch(const MatMul&, const Call& call) {
 size_t scratch_packed(const MatMul&, const Call& call) {
   const Dims a = call.in[0].dims(), b = call.in[1].dims();
   GemmArgs g = gemm_args(matmul_shape(a, b), call.in[0].type);
+  const size_t in_place = gemm_reads_in_place(g) ? gemm_scratch_bytes(g, call.threads) : 0;
   constexpr float kSome = 0;
   g.b_packed = &kSome;
-  return gemm_scratch_bytes(g, call.threads);
+  return std::max(in_place, gemm_scratch_bytes(g, call.threads));
 }
 
 std::shared_ptr<const void> pack(const MatMul&, const Call& call, Pool& pool) {
   const Tensor& b = *call.in[1].value;
   const Dims a = call.in[0].dims();
   const MatMulShape s = matmul_shape(a, b.dims());
+  if (LastingUse::may_stay() && gemm_reads_in_place(gemm_args(s, b.type()))) return nullptr;
   const size_t one = gemm_packed_b_size(s.k, s.n),
                count = s.k * s.n == 0 ? 0 : b.count() / (s.k * s.n);
   std::shared_ptr<void> packed = allocate_lasting(std::max<size_t>(1, count * one) * sizeof(float));
