@@ -5,6 +5,7 @@
 // Rules that compute with the integers come before; what is left feeds products of floats, whose
 // kernels pack it as they pack other weights.
 #include "base/budget.h"
+#include "base/pages.h"
 #include "ops/list.h"
 #include "rewrite/rules.h"
 #include "typed/eval.h"
@@ -31,6 +32,7 @@ Result<Wires> dequantised_weights_at(Rewriting& r, uint32_t id) {
   const size_t bytes = bytes_for(node.outputs[0].type, count);
   if (budget != nullptr && !budget->take_bytes(bytes)) return Wires();
   SDX_ASSIGN(std::vector<Value> made, typed::eval(node.use, inputs, {.reference = false}));
+  release_pages(inputs[0].tensor().raw(), inputs[0].tensor().bytes());
   return Wires({r.made.constant(made[0].tensor(), node.use.name)});
 }
 

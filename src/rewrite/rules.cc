@@ -29,7 +29,7 @@ std::span<const Rule> rules_on_programs() {
 }
 
 std::span<const Rule> constant_rules() {
-  static const Rule kRules[] = {dequantised_weights};
+  static const Rule kRules[] = {dequantised_weights, constant_arithmetic};
   return kRules;
 }
 

@@ -40,8 +40,9 @@ extern const Rule quantised_elementwise;
 
 std::span<const Rule> rules_on_programs();
 
-// What is still quantised then is read as floats.
+// What is still quantised then is read as floats, and what constants give is made once.
 extern const Rule dequantised_weights;
+extern const Rule constant_arithmetic;
 
 std::span<const Rule> constant_rules();
 

@@ -13,6 +13,54 @@ constexpr uint64_t kEndless = uint64_t{1} << 62;
 uint64_t times(uint64_t a, uint64_t b) { return b != 0 && a > kEndless / b ? kEndless : a * b; }
 uint64_t plus(uint64_t a, uint64_t b) { return std::min(kEndless, a + b); }
 
+// Numbers in attributes that may multiply the work: sizes of windows, samples per bin.
+uint64_t attribute_factor(const sdx::Node& use) {
+  constexpr int64_t kSmall = 64;
+  uint64_t factor = 1;
+  for (const auto& [name, value] : use.attrs) {
+    if (const auto* number = std::get_if<int64_t>(&value); number != nullptr && *number > kSmall) {
+      factor = times(factor, uint64_t(*number));
+    } else if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) {
+      for (const int64_t one : *list) factor = times(factor, one > 1 ? uint64_t(one) : 1);
+    }
+  }
+  return factor;
+}
+
+struct Size {
+  uint64_t elements = 0, bytes = 0;
+};
+
+Size size_of(const Facts& facts) {
+  Size size;
+  for (const Fact& fact : facts) {
+    if (fact.value) {
+      size.elements += fact.value->count();
+      size.bytes += bytes_held(*fact.value);
+    } else if (fact.is_concrete()) {
+      const auto count = element_count(fact.dims());
+      size.elements = plus(size.elements, count ? *count : kEndless);
+      size.bytes =
+          plus(size.bytes,
+               count && fact.type != DType::undefined ? bytes_for(fact.type, *count) : kEndless);
+    }
+  }
+  return size;
+}
+
+// Strings are joined and repeated: how long they become is known only from what goes in.
+uint64_t string_bytes(const Facts& in, const Facts& out) {
+  const auto is_string = [](const Fact& fact) { return fact.type == DType::string; };
+  if (std::none_of(out.begin(), out.end(), is_string)) return 0;
+  uint64_t held = 0;
+  for (const Fact& fact : in) {
+    if (fact.value && is_string(fact)) held += bytes_held(*fact.value);
+  }
+  return times(held, std::max<uint64_t>(1, size_of(out).elements));
+}
+
+}  // namespace
+
 // Besides what is element-wise or a view: operators whose work is in proportion to what they read
 // and write, and that models have on large constants.
 bool is_linear(const Op& op) {
@@ -72,54 +120,6 @@ bool is_linear(const Op& op) {
   return op.inplace || op.alias != nullptr || op.joins != nullptr || op.pointwise != nullptr ||
          op.program != nullptr || std::find(kNames.begin(), kNames.end(), op.name) != kNames.end();
 }
-
-// Numbers in attributes that may multiply the work: sizes of windows, samples per bin.
-uint64_t attribute_factor(const sdx::Node& use) {
-  constexpr int64_t kSmall = 64;
-  uint64_t factor = 1;
-  for (const auto& [name, value] : use.attrs) {
-    if (const auto* number = std::get_if<int64_t>(&value); number != nullptr && *number > kSmall) {
-      factor = times(factor, uint64_t(*number));
-    } else if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) {
-      for (const int64_t one : *list) factor = times(factor, one > 1 ? uint64_t(one) : 1);
-    }
-  }
-  return factor;
-}
-
-struct Size {
-  uint64_t elements = 0, bytes = 0;
-};
-
-Size size_of(const Facts& facts) {
-  Size size;
-  for (const Fact& fact : facts) {
-    if (fact.value) {
-      size.elements += fact.value->count();
-      size.bytes += bytes_held(*fact.value);
-    } else if (fact.is_concrete()) {
-      const auto count = element_count(fact.dims());
-      size.elements = plus(size.elements, count ? *count : kEndless);
-      size.bytes =
-          plus(size.bytes,
-               count && fact.type != DType::undefined ? bytes_for(fact.type, *count) : kEndless);
-    }
-  }
-  return size;
-}
-
-// Strings are joined and repeated: how long they become is known only from what goes in.
-uint64_t string_bytes(const Facts& in, const Facts& out) {
-  const auto is_string = [](const Fact& fact) { return fact.type == DType::string; };
-  if (std::none_of(out.begin(), out.end(), is_string)) return 0;
-  uint64_t held = 0;
-  for (const Fact& fact : in) {
-    if (fact.value && is_string(fact)) held += bytes_held(*fact.value);
-  }
-  return times(held, std::max<uint64_t>(1, size_of(out).elements));
-}
-
-}  // namespace
 
 size_t bytes_held(const Tensor& tensor) {
   size_t bytes = tensor.bytes();
@@ -182,8 +182,10 @@ FoldingAccount::FoldingAccount(const Graph& graph) {
     const Tensor& value = *node.outputs[0].value;
     budget.grant_bytes(value.bytes());
     // Weights of few bits may be read as floats.
-    if (is_integer(value.type()) && bits(value.type()) <= 8)
+    if ((is_integer(value.type()) && bits(value.type()) <= 8) ||
+        (is_float(value.type()) && bits(value.type()) <= 16)) {
       budget.grant_bytes(value.count() * sizeof(float));
+    }
   }
 }
 

@@ -21,6 +21,9 @@ inline constexpr std::string_view kTooManyBytes = "SDX-R0021";
 // Bytes of a tensor, with what its strings hold.
 size_t bytes_held(const Tensor& tensor);
 
+// Whether the operator's work is in proportion to what it reads and writes.
+bool is_linear(const Op& op);
+
 // An upper bound of the work of one node.
 uint64_t work_of(const Op& op, const sdx::Node& use, const void* attrs, const Facts& in,
                  const Facts& out);

@@ -1,0 +1,100 @@
+// Arithmetic on constants that was too large to fold while the graph was typed is done once, not in
+// every run.
+//
+//   Cast(w), Mul(w, s), Concat(w1, w2)   ->   a constant        all inputs constant
+//
+// Rules that have a use for the nodes come before (weights of few bits, transposed ones); what is
+// left feeds kernels that pack it as they pack other weights. A small file may ask for much
+// (Expand, Tile): a result is made only where the inputs warrant it.
+#include "base/budget.h"
+#include "base/pages.h"
+#include "op/body_runner.h"
+#include "rewrite/rules.h"
+#include "typed/eval.h"
+#include "typed/folding.h"
+
+namespace sdx::rewrite {
+namespace {
+
+using typed::Node;
+using typed::Outlet;
+using Wires = std::optional<std::vector<Outlet>>;
+
+// How much larger a result may be than what it is made from: bytes that become floats.
+constexpr size_t kMostGrowth = 4;
+
+// The bytes of the results; none if they are not known, or need not be made.
+std::optional<size_t> bytes_made(const Node& node) {
+  size_t bytes = 0;
+  for (const Fact& fact : node.outputs) {
+    if (!fact.present()) continue;
+    if (!fact.is_tensor() || !fact.is_concrete() || fact.type == DType::string) return std::nullopt;
+    const auto count = element_count(fact.dims());
+    if (!count) return std::nullopt;
+    bytes += bytes_for(fact.type, *count);
+  }
+  return bytes;
+}
+
+// What a view of a constant gives lies where the constant does.
+std::optional<std::vector<Value>> seen_through(const Node& node, const Facts& in) {
+  if (node.op().alias == nullptr || !in[0].value || in[0].type == DType::string)
+    return std::nullopt;
+  const Call call{in, node.outputs, Isa::portable, 1};
+  std::vector<Value> seen(node.outputs.size());
+  for (size_t slot = 0; slot < seen.size(); ++slot) {
+    const Fact& fact = node.outputs[slot];
+    if (!fact.present()) continue;
+    const std::optional<size_t> offset = node.op().alias(node.resolved.get(), call, slot);
+    if (!offset) return std::nullopt;
+    seen[slot] = in[0].value->part(*offset, fact.type, fact.dims());
+  }
+  return seen;
+}
+
+Result<std::optional<std::vector<Value>>> computed(const Node& node, const Facts& in) {
+  const std::optional<size_t> made = bytes_made(node);
+  if (!made) return std::optional<std::vector<Value>>();
+  if (auto seen = seen_through(node, in)) return seen;
+  std::vector<Value> inputs;
+  size_t stored = 0;
+  for (const Fact& fact : in) {
+    inputs.push_back(fact.value ? Value(*fact.value) : Value());
+    stored += fact.value ? fact.value->bytes() : 0;
+  }
+  Budget* budget = Budget::open();
+  if (*made > kMostGrowth * stored || (budget != nullptr && !budget->take_bytes(*made)))
+    return std::optional<std::vector<Value>>();
+  SDX_ASSIGN(std::vector<Value> values, typed::eval(node.use, inputs, {.reference = false}));
+  for (const Fact& fact : in) {
+    if (fact.value) release_pages(fact.value->raw(), fact.value->bytes());
+  }
+  return std::optional(std::move(values));
+}
+
+Result<Wires> constant_arithmetic_at(Rewriting& r, uint32_t id) {
+  const Node& node = r.old.node(id);
+  if (node.inputs.empty() || !node.op().deterministic || !typed::is_linear(node.op()) ||
+      has_bodies(node.use)) {
+    return Wires();
+  }
+  Facts in;
+  for (const Outlet input : node.inputs) {
+    in.push_back(r.made.fact(r.now(input)));
+    if (in.back().present() && in.back().value == nullptr) return Wires();
+  }
+  SDX_ASSIGN(const std::optional<std::vector<Value>> values, computed(node, in));
+  if (!values) return Wires();
+  std::vector<Outlet> outlets(values->size());
+  for (size_t slot = 0; slot < values->size(); ++slot) {
+    if ((*values)[slot].is_tensor())
+      outlets[slot] = r.made.constant((*values)[slot].tensor(), node.use.name);
+  }
+  return Wires(std::move(outlets));
+}
+
+}  // namespace
+
+const Rule constant_arithmetic{"constant_arithmetic", constant_arithmetic_at};
+
+}  // namespace sdx::rewrite
