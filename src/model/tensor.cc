@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/endian.h"
+#include "base/pages.h"
 #include "bytes/external.h"
 #include "bytes/wire.h"
 #include "model/walk.h"
@@ -214,6 +215,7 @@ Result<Tensor> make_tensor(const TensorData& t) {
   if (reinterpret_cast<uintptr_t>(data.bytes.data()) % alignment != 0) {
     const std::shared_ptr<void> memory = allocate_aligned(data.size());
     std::memcpy(memory.get(), data.bytes.data(), data.size());
+    release_pages(data.bytes.data(), data.size());  // the copy is what will be read
     return Tensor::over(t.dtype(), t.dims, memory, memory.get());
   }
   return Tensor::over(t.dtype(), t.dims, std::move(data.owner), data.bytes.data());
