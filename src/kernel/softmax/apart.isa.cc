@@ -1,159 +1,8 @@
-#include "kernel/softmax/powers.h"
+#include "kernel/softmax/row.h"
+#include "kernel/softmax/sixteen_rows.h"
 #include "kernel/softmax/softmax.h"
 
 namespace sdx::SDX_ISA {
-namespace {
-
-// What divides a row's powers: by the quotient's own rounding where that is safe.
-struct Divisor {
-  F32x16 total, y, z, minus;
-  bool safe;
-  SDX_INLINE Divisor(float sum, bool small) : total(sum), safe(false) {
-#if !defined(SDX_SOFT_FMA)
-    safe = sum < 0x1p24f && !small;  // a NaN is not safe
-    const float inverse = 1.0f / sum;
-    y = F32x16(inverse);
-    z = F32x16(__builtin_fmaf(-inverse, sum, 1.0f) * inverse);
-    minus = F32x16(-sum);
-#else
-    (void)small;
-#endif
-  }
-  SDX_INLINE F32x16 quick(F32x16 e) const {
-    const F32x16 q = fma(e, y, e * z);
-    return fma(fma(q, minus, e), y, q);
-  }
-  SDX_INLINE F32x16 slow(F32x16 e) const { return lanes::canonical(e / total); }
-};
-
-SDX_INLINE M16 is_small(F32x16 e) { return (e < F32x16(kSmall)) & (e > F32x16(0.0f)); }
-
-// Whether every power is near: `low` are elements among which each lane's least is. (No comparison
-// holds for a NaN, whose power is NaN either way.)
-SDX_INLINE bool are_near(F32x16 low, F32x16 most) { return !any(low - most < F32x16(kNotSmall)); }
-
-// A row of n elements: `whole` of them in whole vectors, and a last vector that has `rest`. Where
-// masks take instructions they are made once.
-struct Length {
-  size_t n, whole, rest;
-#if defined(SDX_ISA_avx2)
-  __m256 low, high;
-#endif
-  SDX_INLINE explicit Length(size_t elements)
-      : n(elements), whole(elements / 16 * 16), rest(elements % 16) {
-#if defined(SDX_ISA_avx2)
-    low = _mm256_castsi256_ps(first_of_eight(int(rest)));
-    high = _mm256_castsi256_ps(first_of_eight(int(rest) - 8));
-#endif
-  }
-  // The last vector; `fill` behind the end.
-  SDX_INLINE F32x16 load_last(const float* row, float fill) const {
-#if defined(SDX_ISA_avx2)
-    const auto part = [fill](const float* p, __m256 in) __attribute__((always_inline)) {
-      return F32(_mm256_blendv_ps(_mm256_set1_ps(fill),
-                                  _mm256_maskload_ps(p, _mm256_castps_si256(in)), in));
-    };
-    return {part(row + whole, low), part(row + whole + 8, high)};
-#else
-    return load_n(row + whole, rest, fill);
-#endif
-  }
-  // Its elements, and +0 behind the end.
-  SDX_INLINE F32x16 of_last(F32x16 a) const {
-#if defined(SDX_ISA_avx512)
-    return _mm512_maskz_mov_ps(__mmask16((1u << rest) - 1), a.v);
-#elif defined(SDX_ISA_avx2)
-    return {F32(_mm256_and_ps(a.lo.v, low)), F32(_mm256_and_ps(a.hi.v, high))};
-#else
-    float lanes[16];
-    a.store(lanes);
-    return load_n(lanes, rest);
-#endif
-  }
-};
-
-struct Seen {
-  float most;
-  bool near;  // are_near
-};
-SDX_INLINE Seen look_at(const float* x, const Length& row) {
-  F32x16 high(kMinusInfinity), low(-kMinusInfinity);
-  for (size_t i = 0; i < row.whole; i += 16) {
-    const F32x16 v = load(x + i);
-    high = max_raw(v, high);
-    low = min_raw(v, low);
-  }
-  if (row.rest != 0) {
-    high = max_raw(row.load_last(x, kMinusInfinity), high);
-    low = min_raw(row.load_last(x, -kMinusInfinity), low);
-  }
-  const float most = greatest(high);
-  return {most, are_near(low, F32x16(most))};
-}
-
-// The powers of a row, written to y.
-struct Powers {
-  float total;
-  bool small;
-};
-template <bool kNear>
-SDX_INLINE Powers powers_of(const float* x, float* y, const Length& row, F32x16 most) {
-  F32x16 total(0.0f);
-  M16 small = total != total;
-  const auto raised = [](auto below) __attribute__((always_inline)) {
-    if constexpr (kNear)
-      return near_power(below);
-    else
-      return power(below);
-  };
-  const auto put = [&](float* to, F32x16 e) __attribute__((always_inline)) {
-    total = total + e;
-    if constexpr (!kNear) small = small | is_small(e);
-    store(to, e);
-  };
-  // Two vectors take turns in the long chain of a power.
-  size_t i = 0;
-  for (; i + 32 <= row.whole; i += 32) {
-    const auto e = raised(Pair<F32x16>(load(x + i) - most, load(x + i + 16) - most));
-    put(y + i, e.lo);
-    put(y + i + 16, e.hi);
-  }
-  if (i < row.whole) put(y + i, raised(load(x + i) - most));
-  if (row.rest != 0) {
-    const F32x16 below = row.of_last(row.load_last(x, 0.0f) - most);
-    F32x16 e(0.0f);
-#if defined(SDX_ISA_avx2)
-    if (row.rest <= 8) {
-      e.lo = raised(below.lo);
-    } else {
-      e = raised(below);
-    }
-#else
-    e = raised(below);
-#endif
-    e = row.of_last(e);
-    total = total + e;
-    if constexpr (!kNear) small = small | is_small(e);
-    store_n(y + row.whole, e, row.rest);
-  }
-  return {sum(total), any(small)};
-}
-
-SDX_INLINE void divide_row(float* y, const Length& row, const Powers& powers) {
-  const Divisor divisor(powers.total, powers.small);
-  const auto all = [&](auto divide) __attribute__((always_inline)) {
-    for (size_t i = 0; i < row.whole; i += 16) store(y + i, divide(load(y + i)));
-    if (row.rest == 0) return;
-    store_n(y + row.whole, divide(row.load_last(y, 0.0f)), row.rest);
-  };
-  if (divisor.safe) {
-    all([&](F32x16 e) __attribute__((always_inline)) { return divisor.quick(e); });
-  } else {
-    all([&](F32x16 e) __attribute__((always_inline)) { return divisor.slow(e); });
-  }
-}
-
-}  // namespace
 
 // Each of the three looks at a row ends with a long chain (the greatest, the sum, the inverse): a
 // few rows take each look together, so that one's chain is made while the next one's vectors are.
@@ -162,20 +11,32 @@ void softmax_apart(const float* x, float* y, size_t rows, size_t n) {
   constexpr size_t kMost = 16, kElements = 2048;  // which stay in the first cache
   const Length row(n);
   const size_t some = n * kMost <= kElements ? kMost : n >= kElements ? 1 : kElements / n;
-  for (; rows != 0;) {
-    const size_t now = rows < some ? rows : some;
-    Seen seen[kMost];
+#if !defined(SDX_SOFT_FMA)
+  SixteenRows sixteen(n);
+  const bool by_sixteen = go_by_sixteen(n);
+#endif
+  for (size_t now; rows != 0; x += now * n, y += now * n, rows -= now) {
+#if !defined(SDX_SOFT_FMA)
+    now = 16;
+    if (by_sixteen && rows >= now && sixteen.run(x, y)) continue;
+#endif
+    now = rows < some ? rows : some;
+    float most[kMost];
+    bool near[kMost];
     Powers powers[kMost];
-    for (size_t r = 0; r < now; ++r) seen[r] = look_at(x + r * n, row);
     for (size_t r = 0; r < now; ++r) {
-      const F32x16 most(seen[r].most);
-      powers[r] = seen[r].near ? powers_of<true>(x + r * n, y + r * n, row, most)
-                               : powers_of<false>(x + r * n, y + r * n, row, most);
+      F32x16 high(kMinusInfinity), low(-kMinusInfinity);
+      look_at(x + r * n, row, high, low);
+      most[r] = greatest(high);
+      near[r] = are_near(low, F32x16(most[r]));
     }
-    for (size_t r = 0; r < now; ++r) divide_row(y + r * n, row, powers[r]);
-    x += now * n;
-    y += now * n;
-    rows -= now;
+    for (size_t r = 0; r < now; ++r) {
+      const F32x16 m(most[r]);
+      powers[r] = near[r] ? powers_of<true>(x + r * n, y + r * n, row, m)
+                          : powers_of<false>(x + r * n, y + r * n, row, m);
+    }
+    for (size_t r = 0; r < now; ++r)
+      divide_row(y + r * n, row, Divisor(sum(powers[r].total), powers[r].small));
   }
 }
 
