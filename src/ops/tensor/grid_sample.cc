@@ -1,5 +1,6 @@
 // GridSample.
-#include <bit>
+#include "kernel/window/grid_sample.h"
+
 #include <cmath>
 
 #include "ops/noise.h"
@@ -102,7 +103,8 @@ Taps<C> taps_at(const GridSample& a, C position, int64_t size) {
   if (position != position) position = -1;
   const C n = C(size);
   C x = a.align_corners ? (position + 1) / 2 * (n - 1) : ((position + 1) * n - 1) / 2;
-  x = std::clamp(x, C(-0x1p30), C(0x1p30));
+  // An infinity times the 0 of an axis of one element is NaN: it lies before the first border.
+  x = x > C(-0x1p30) ? std::min(x, C(0x1p30)) : C(-0x1p30);
   if (a.mode == GridSample::Mode::nearest) x = std::nearbyint(x);
   const C low = a.align_corners ? C(0) : C(-0.5), high = a.align_corners ? n - 1 : n - C(0.5);
   if (x < low || x > high) {
@@ -241,61 +243,23 @@ bool fits(const GridSample& a, const Call& call) {
   return dims[2] < 1 << 24 && dims[3] < 1 << 24;
 }
 
-// Two taps along an axis. Where points lie in the image is as good as random, so no step depends on
-// it: a tap that takes no part has an index within, and a mask that makes +0 of what it gives,
-// which changes no sum that began with +0.
-struct Two {
-  int64_t index[2] = {0, 0};
-  float weight[2] = {0, 0};
-  uint32_t mask[2] = {0, 0};
-  void set(int k, bool present, int64_t at, float w, int64_t stride) {
-    index[k] = at * stride;
-    weight[k] = w;
-    mask[k] = 0 - uint32_t(present & (w != 0));
+// Reflections may go back and forth many times: each point by itself.
+void reflected_taps(const GridSample& a, const float* position, int64_t size, size_t count,
+                    GridTaps* to) {
+  for (size_t i = 0; i < (count + 15) / 16 * 16; ++i) {
+    Taps<float> taps;
+    if (i < count) taps = taps_at(a, position[2 * i], size);
+    for (const int k : {0, 1})
+      to->set(i, k, k < taps.count, int32_t(std::max<int64_t>(0, taps.index[k])), taps.weight[k]);
   }
-};
-float kept(float x, uint32_t mask) {
-  return std::bit_cast<float>(std::bit_cast<uint32_t>(x) & mask);
 }
 
-// As taps_at, with a whole number for the floor.
-Two linear_taps(const GridSample& a, float position, int64_t size, int64_t stride) {
-  Two two;
-  if (a.padding == GridSample::Padding::reflection) {
-    const Taps<float> taps = taps_at(a, position, size);
-    for (int k = 0; k < taps.count; ++k)
-      two.set(k, taps.index[k] >= 0, std::max<int64_t>(0, taps.index[k]), taps.weight[k], stride);
-    return two;
-  }
-  const bool border = a.padding == GridSample::Padding::border;
-  position = position != position ? -1 : position;
-  const auto n = float(size);
-  float x = a.align_corners ? (position + 1) / 2 * (n - 1) : ((position + 1) * n - 1) / 2;
-  x = std::clamp(x, -0x1p30f, 0x1p30f);
-  const float low = a.align_corners ? 0.0f : -0.5f, high = a.align_corners ? n - 1 : n - 0.5f;
-  if (border && (x < low || x > high)) x = std::clamp(x, 0.0f, n - 1);
-  const auto near = int64_t(x);
-  const int64_t base = near - int64_t(float(near) > x);
-  const float t = x - float(base);
-  for (const int k : {0, 1}) {
-    const int64_t at = base + k, within = std::clamp<int64_t>(at, 0, size - 1);
-    two.set(k, border | (at == within), within, k == 0 ? 1 - t : t, stride);
-  }
-  return two;
-}
-
-void sample_channels(const Two& rows, const Two& columns, const float* from, size_t plane,
-                     size_t channels, float* to, size_t points) {
-  const auto row = [&](const float* line) {
-    const float left = kept(columns.weight[0] * line[columns.index[0]], columns.mask[0]);
-    const float right = kept(columns.weight[1] * line[columns.index[1]], columns.mask[1]);
-    return (0.0f + left) + right;
-  };
-  for (size_t c = 0; c < channels; ++c, from += plane, to += points) {
-    const float above = kept(rows.weight[0] * row(from + rows.index[0]), rows.mask[0]);
-    const float below = kept(rows.weight[1] * row(from + rows.index[1]), rows.mask[1]);
-    *to = store<float>((0.0f + above) + below);
-  }
+void find_taps(const GridSample& a, const float* position, int64_t size, size_t count, Isa isa,
+               GridTaps* to) {
+  if (a.padding == GridSample::Padding::reflection)
+    return reflected_taps(a, position, size, count, to);
+  const GridAxis axis{int32_t(size), a.align_corners, a.padding == GridSample::Padding::border};
+  SDX_PICK(grid_taps, isa)(axis, position, 2, count, to);
 }
 
 Status run(const GridSample& a, Args& args) {
@@ -309,14 +273,19 @@ Status run(const GridSample& a, Args& args) {
   const auto points = size_t(y.dims[2] * y.dims[3]);
   const size_t grain = 1024 / (channels + 1) + 1;
   args.pool->parallel(size_t(x.dims[0]) * points, grain, [&](size_t begin, size_t end, int) {
-    size_t image = begin / points * channels, point = begin % points;
-    for (size_t i = begin; i < end; ++i) {
+    GridTaps rows, columns;
+    while (begin < end) {
+      const size_t image = begin / points * channels, first = begin % points;
+      const size_t most = channels == 1 ? end - begin : std::min(end - begin, points - first);
+      const size_t count = std::min(GridTaps::kMost, most);
       // Positions name the last axis first.
-      const Two columns = linear_taps(a, grid[2 * i], width, 1);
-      const Two rows = linear_taps(a, grid[2 * i + 1], height, width);
-      sample_channels(rows, columns, x.data<float>() + image * plane, plane, channels,
-                      y.data<float>() + image * points + point, points);
-      if (++point == points) point = 0, image += channels;
+      find_taps(a, grid + 2 * begin, width, count, args.isa, &columns);
+      find_taps(a, grid + 2 * begin + 1, height, count, args.isa, &rows);
+      const GridImages images{
+          x.data<float>() + image * plane,         channels, plane, size_t(width), points, first,
+          y.data<float>() + image * points + first};
+      SDX_PICK(grid_blend, args.isa)(images, rows, columns, count);
+      begin += count;
     }
   });
   return ok();
@@ -338,10 +307,26 @@ Case image_case(std::string name, AttrMap attrs) {
 
 std::vector<Case> cases() {
   const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float infinity = std::numeric_limits<float>::infinity();
   return {image_case("an_image_with_zeros_around", {}),
           image_case("an_image_by_its_corners", {{"align_corners", int64_t{1}}}),
           image_case("an_image_that_goes_on", {{"padding_mode", std::string("border")}}),
           image_case("an_image_mirrored", {{"padding_mode", std::string("reflection")}}),
+          // Blocks of points begin and end within images.
+          {.name = "small_images_of_one_channel",
+           .opset = 20,
+           .attrs = {},
+           .inputs = {noise({9, 1, 4, 3}), noise({9, 5, 7, 2}, 2)}},
+          {.name = "many_points_of_some_channels",
+           .opset = 20,
+           .attrs = {{"padding_mode", std::string("border")}},
+           .inputs = {noise({2, 3, 6, 5}), noise({2, 13, 11, 2}, 2)}},
+          {.name = "an_axis_of_one_element_has_one_border",
+           .opset = 20,
+           .attrs = {{"align_corners", int64_t{1}}, {"padding_mode", std::string("border")}},
+           .inputs = {Tensor::of<float>({1, 1, 1, 2}, {3, 5}),
+                      Tensor::of<float>({1, 1, 2, 2}, {-1, -infinity, 1, infinity})},
+           .expected = {Tensor::of<float>({1, 1, 1, 2}, {3, 5})}},
           {.name = "nan_is_the_first_border",
            .opset = 16,
            .attrs = {{"mode", std::string("nearest")}, {"padding_mode", std::string("border")}},
