@@ -11,6 +11,7 @@
 #include "ops/conv/conv.h"
 #include "ops/conv/groups.h"
 #include "ops/noise.h"
+#include "ops/tensor/strided_copy.h"
 #include "ops/widened.h"
 
 namespace sdx::ops {
@@ -230,48 +231,53 @@ GemmArgs block_product(const ConvShape& s) {
   g.lda = g.m;
   return g;
 }
+// Scratch: the product, a bias for each of its rows, what the product needs.
 size_t product_floats(const GemmArgs& g) { return aligned_floats(g.m * g.n); }
 size_t scratch_blocks(const ConvTranspose& a, const Call& call) {
   const GemmArgs g = block_product(kernel_shape(a, call));
-  return product_floats(g) * sizeof(float) + gemm_scratch_bytes(g, call.threads);
+  return (product_floats(g) + aligned_floats(g.m)) * sizeof(float) +
+         gemm_scratch_bytes(g, call.threads);
 }
 
-// Output row (z, y) of a channel from the rows of its taps.
-void put_row(const ConvShape& s, const float* taps, size_t z, size_t y, float bias, bool biased,
-             float* to) {
-  const size_t positions = conv_input_positions(s), width = s.in[2], step = s.stride[2];
-  const size_t tap = (z % s.stride[0] * s.kernel[1] + y % s.stride[1]) * s.kernel[2];
-  const size_t first = (z / s.stride[0] * s.in[1] + y / s.stride[1]) * width;
-  for (size_t kx = 0; kx < step; ++kx) {
-    const float* from = taps + (tap + kx) * positions + first;
-    for (size_t i = 0; i < width; ++i)
-      to[i * step + kx] = store<float>(biased ? from[i] + bias : from[i]);
+// From [channel][tap][input position] to [channel][output position].
+Loops placed(const ConvShape& s) {
+  Loops loops;
+  const auto taps = int64_t(conv_taps(s)), positions = int64_t(conv_input_positions(s));
+  loops.add(int64_t(s.out_channels / s.groups), taps * positions, taps * positions);
+  int64_t tap = taps * positions, in = positions, out = taps * positions;
+  for (int i = 0; i < 3; ++i) {
+    tap /= int64_t(s.kernel[i]);
+    in /= int64_t(s.in[i]);
+    out /= int64_t(s.out[i]);
+    loops.add(int64_t(s.in[i]), in, out * int64_t(s.stride[i]));
+    loops.add(int64_t(s.kernel[i]), tap, out);
   }
+  return loops;
 }
 
 Status run_blocks(const ConvTranspose& a, Args& args) {
   const ConvShape s = kernel_shape(a, args.in(0).dims, args.in(1).dims, args.out().dims);
   const size_t in_group = s.in_channels / s.groups, out_group = s.out_channels / s.groups;
-  const size_t rows = s.out[0] * s.out[1], taps = conv_taps(s);
+  const size_t taps = conv_taps(s);
   GemmArgs g = block_product(s);
   auto* product = reinterpret_cast<float*>(args.scratch.data());
+  float* bias = product + product_floats(g);
   g.c = product;
-  g.scratch = product + product_floats(g);
+  g.scratch = bias + aligned_floats(g.m);
+  if (args.has(2)) {
+    g.affine.bias = bias;
+    g.affine.bias_row = 1;
+  }
+  const Loops loops = placed(s);
   for (size_t i = 0; i < s.batch * s.groups; ++i) {
-    const size_t n = i / s.groups, group = i % s.groups;
+    const size_t group = i % s.groups;
     g.a = args.in(1).data<float>() + group * in_group * g.m;
     g.b = args.in(0).data<float>() + i * in_group * g.n;
+    for (size_t row = 0; args.has(2) && row < g.m; ++row)
+      bias[row] = args.in(2).data<float>()[group * out_group + row / taps];
     sdx::gemm(g, *args.pool, args.isa);
-    const float* bias = args.has(2) ? args.in(2).data<float>() + group * out_group : nullptr;
-    float* y =
-        args.out().data<float>() + (n * s.out_channels + group * out_group) * rows * s.out[2];
-    args.pool->parallel(out_group * rows, 1024 / s.out[2] + 1, [&](size_t begin, size_t end, int) {
-      for (size_t row = begin; row < end; ++row) {
-        const size_t channel = row / rows, z = row % rows / s.out[1], r = row % s.out[1];
-        put_row(s, product + channel * taps * g.n, z, r, bias == nullptr ? 0 : bias[channel],
-                bias != nullptr, y + row * s.out[2]);
-      }
-    });
+    strided_copy(loops, DType::f32, product, 0, args.out().raw, int64_t(i * g.m * g.n), args.pool,
+                 args.isa);
   }
   return ok();
 }
