@@ -65,9 +65,18 @@ bool is_left_to_run(const Error& error) {
          error.code == kTooManyBytes;
 }
 
+// What is large is computed by a kernel, which gives the reference's bits. Work that sizes do not
+// bound is left to the reference, which counts it.
+bool wants_kernel(const sdx::Node& use, std::span<const Value> values) {
+  constexpr size_t kLarge = 1 << 14;
+  size_t bytes = 0;
+  for (const Value& value : values) bytes += value.is_tensor() ? value.tensor().bytes() : 0;
+  return bytes >= kLarge && is_linear(*use.op);
+}
+
 Result<std::vector<Value>> evaluated(const sdx::Node& use, std::span<const Value> values) {
   try {
-    return eval(use, values, {.most_bytes = kMostMoved});
+    return eval(use, values, {.reference = !wants_kernel(use, values), .most_bytes = kMostMoved});
   } catch (const TimeIsUp&) {
     if (!Deadline::Steps::spent()) throw;
     return fail(kTooMuchWork, "more steps than are taken before the model runs");
