@@ -22,7 +22,7 @@ struct Slab {
 
 // How the memory asked for on this thread will be used.
 thread_local HugePages lasting_pages = HugePages::always;
-thread_local bool weights_may_stay = false;
+thread_local Stay lasting_stay = Stay::no;
 
 }  // namespace
 
@@ -50,16 +50,18 @@ static std::shared_ptr<void> take_piece(size_t bytes) {
 
 static thread_local LastingRecord* record = nullptr;
 
-LastingUse::LastingUse(HugePages pages, bool may_stay)
-    : before_(lasting_pages), stayed_before_(weights_may_stay) {
+LastingUse::LastingUse(HugePages pages, Stay stay)
+    : pages_before_(lasting_pages), stay_before_(lasting_stay) {
   lasting_pages = pages;
-  weights_may_stay = may_stay;
+  lasting_stay = stay;
 }
 LastingUse::~LastingUse() {
-  lasting_pages = before_;
-  weights_may_stay = stayed_before_;
+  lasting_pages = pages_before_;
+  lasting_stay = stay_before_;
 }
-bool LastingUse::may_stay() { return weights_may_stay; }
+bool LastingUse::stays(bool faster) {
+  return lasting_stay == Stay::if_as_fast || (faster && lasting_stay == Stay::if_faster);
+}
 
 LastingRecord::LastingRecord() { record = this; }
 LastingRecord::~LastingRecord() { record = nullptr; }

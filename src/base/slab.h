@@ -13,21 +13,28 @@ namespace sdx {
 // too. A slab is freed with its last piece. Safe to call from several threads.
 std::shared_ptr<void> allocate_lasting(size_t bytes);
 
+// Whether weights should be read where they lie, if a kernel can, instead of being packed.
+enum class Stay {
+  no,
+  if_faster,   // than packed ones
+  if_as_fast,  // about, since packing them takes long
+};
+
 // How weights that are packed on this thread while it lives will be used.
 class LastingUse {
  public:
-  // They come in such pages; without a LastingUse, always in huge ones. `may_stay`: they had better
-  // be read where they lie, if a kernel can, than be packed.
-  explicit LastingUse(HugePages pages, bool may_stay = false);
+  // They come in such pages; without a LastingUse, always in huge ones.
+  explicit LastingUse(HugePages pages, Stay stay = Stay::no);
   ~LastingUse();
   LastingUse(const LastingUse&) = delete;
   LastingUse& operator=(const LastingUse&) = delete;
 
-  static bool may_stay();
+  // Whether weights stay that are read in place, faster than packed ones or about as fast.
+  static bool stays(bool faster);
 
  private:
-  HugePages before_;
-  bool stayed_before_;
+  HugePages pages_before_;
+  Stay stay_before_;
 };
 
 // While it lives, notes what its thread allocates; pieces then start as zeros, so that they may be

@@ -27,15 +27,14 @@ uint64_t uses_of_weights(const Step& step, const typed::Node& node, const Facts&
   return node.op().multiply_adds(node.resolved.get(), call) / std::max<uint64_t>(1, elements);
 }
 
-// Whether weights that a run reads so often had better stay where they are, if a kernel can read
-// them there. One row meets packed weights a little faster, if they lie in huge pages: where these
-// are slow to come, that is not worth the wait.
-bool may_stay(const Step& step, const Facts& in, uint64_t uses) {
+// Weights that a run reads a few times from end to end are read in their file about as fast as
+// packed ones in huge pages: where these are slow to come, packing is not worth the wait.
+Stay stay_of(const Step& step, const Facts& in, uint64_t uses) {
   constexpr uint64_t kMost = 4;
-  if (uses == 0 || uses > kMost) return false;
+  if (uses == 0 || uses > kMost) return Stay::no;
   size_t bytes = 0;
   each_packed_constant(step, in, [&](const Tensor& tensor) { bytes += tensor.bytes(); });
-  return uses > 1 || !huge_pages_come_quickly(bytes);
+  return huge_pages_come_quickly(bytes) ? Stay::if_faster : Stay::if_as_fast;
 }
 
 // `lasts`: what is packed serves plans of other sizes too.
@@ -50,7 +49,7 @@ void pack(Step& step, const typed::Graph& graph, const Options& options, Pool& p
   constexpr uint64_t kFew = 32;
   const uint64_t uses = uses_of_weights(step, node, in, call);
   const LastingUse use(uses < kFew ? HugePages::always : HugePages::if_quick,
-                       !lasts && !options.cache && may_stay(step, in, uses));
+                       lasts || options.cache ? Stay::no : stay_of(step, in, uses));
   const void* attrs = node.resolved.get();
   bool made = true;
   step.packed = packs.get(*step.kernel, node.use, attrs, call, pool, made);

@@ -59,9 +59,10 @@ void gemm_here(const GemmArgs&, Isa);
 // What gemm needs for these sizes; reads no pointer but tests whether b_packed is null.
 size_t gemm_scratch_bytes(const GemmArgs&, int threads);
 
-// Whether a B that is not packed is read where it lies about as fast as a packed one that comes
-// from memory: few rows of A, and rows of B that are long stretches of floats.
+// Whether a large B that is not packed is read where it lies about as fast as a packed one that
+// comes from memory, since few rows of A meet it; and whether it is read faster.
 bool gemm_reads_in_place(const GemmArgs&);
+bool gemm_gains_in_place(const GemmArgs&);
 
 // B in panels of 32 columns, each panel k-major; the same layout at every instruction-set level. A
 // batch of packed matrices lies gemm_packed_b_size() elements apart.

@@ -265,8 +265,7 @@ TEST(Gemm, widens_16_bit_operands_and_rounds_once) {
   });
 }
 
-TEST(Gemm, bf16_operands_equal_the_float_product_of_their_widened_values) {
-  const size_t m = 27, n = 45, k = 600;
+void expect_bf16_bits(size_t m, size_t n, size_t k) {
   std::mt19937 rng(3);
   std::normal_distribution<float> normal;
   const auto to_bf16 = [](float x) {
@@ -300,6 +299,11 @@ TEST(Gemm, bf16_operands_equal_the_float_product_of_their_widened_values) {
       EXPECT_TRUE(same_bits(want, got));
     }
   });
+}
+
+TEST(Gemm, bf16_operands_equal_the_float_product_of_their_widened_values) {
+  expect_bf16_bits(27, 45, 600);
+  expect_bf16_bits(2, 301, 450);
 }
 
 TEST(Gemm, f64_equals_the_reference) {

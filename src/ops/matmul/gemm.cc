@@ -179,7 +179,8 @@ size_t scratch_packed(const Gemm& g, const Call& call) {
 std::shared_ptr<const void> pack(const Gemm& g, const Call& call, Pool& pool) {
   const Tensor& b = *call.in[1].value;
   const Sizes s = sizes_of(g, call.in[0].dims(), b.dims(), {});
-  if (LastingUse::may_stay() && gemm_reads_in_place(gemm_args(g, s, b.type()))) return nullptr;
+  const GemmArgs plain = gemm_args(g, s, b.type());
+  if (gemm_reads_in_place(plain) && LastingUse::stays(gemm_gains_in_place(plain))) return nullptr;
   std::shared_ptr<void> packed =
       allocate_lasting(std::max<size_t>(1, gemm_packed_b_size(s.k, s.n)) * sizeof(float));
   gemm_pack_b(b.raw(), b.type(), s.ldb, g.trans_b, s.k, s.n, static_cast<float*>(packed.get()),

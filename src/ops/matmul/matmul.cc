@@ -117,7 +117,8 @@ std::shared_ptr<const void> pack(const MatMul&, const Call& call, Pool& pool) {
   const Tensor& b = *call.in[1].value;
   const Dims a = call.in[0].dims();
   const MatMulShape s = matmul_shape(a, b.dims());
-  if (LastingUse::may_stay() && gemm_reads_in_place(gemm_args(s, b.type()))) return nullptr;
+  const GemmArgs plain = gemm_args(s, b.type());
+  if (gemm_reads_in_place(plain) && LastingUse::stays(gemm_gains_in_place(plain))) return nullptr;
   const size_t one = gemm_packed_b_size(s.k, s.n),
                count = s.k * s.n == 0 ? 0 : b.count() / (s.k * s.n);
   std::shared_ptr<void> packed = allocate_lasting(std::max<size_t>(1, count * one) * sizeof(float));

@@ -53,7 +53,8 @@ GemmArgs gemm_args(size_t rows, std::span<const int64_t> b) {
   GemmArgs g;
   g.m = rows;
   g.n = g.ldc = size_t(b[0]);
-  g.k = g.lda = size_t(b[1]);
+  g.k = g.lda = g.ldb = size_t(b[1]);
+  g.trans_b = true;
   return g;
 }
 size_t rows_of(size_t count, std::span<const int64_t> b) {
@@ -65,14 +66,18 @@ bool fits(const MatMulTransposed&, const Call& call) { return call.in[1].value !
 size_t scratch(const MatMulTransposed&, const Call& call) {
   const Dims b = call.in[1].dims();
   GemmArgs g = gemm_args(rows_of(*element_count(call.out[0].dims()), b), b);
+  const size_t in_place = gemm_reads_in_place(g) ? gemm_scratch_bytes(g, call.threads) : 0;
   constexpr float kSome = 0;
   g.b_packed = &kSome;
-  return gemm_scratch_bytes(g, call.threads);
+  return std::max(in_place, gemm_scratch_bytes(g, call.threads));
 }
 
 std::shared_ptr<const void> pack(const MatMulTransposed&, const Call& call, Pool& pool) {
   const Tensor& b = *call.in[1].value;
   const auto n = size_t(b.dims()[0]), k = size_t(b.dims()[1]);
+  const size_t rows = rows_of(*element_count(call.out[0].dims()), b.dims());
+  const GemmArgs plain = gemm_args(rows, b.dims());
+  if (gemm_reads_in_place(plain) && LastingUse::stays(gemm_gains_in_place(plain))) return nullptr;
   std::shared_ptr<void> packed = allocate_lasting(gemm_packed_b_size(k, n) * sizeof(float));
   gemm_pack_b(b.raw(), b.type(), k, true, k, n, static_cast<float*>(packed.get()), pool, call.isa);
   return packed;
@@ -82,6 +87,7 @@ Status run(const MatMulTransposed&, Args& args) {
   const View& b = args.in(1);
   GemmArgs g = gemm_args(rows_of(args.out().count, b.dims), b.dims);
   g.a = args.in(0).raw;
+  g.b = b.raw;
   g.b_packed = static_cast<const float*>(args.packed);
   g.c = args.out().raw;
   g.scratch = args.scratch.data();
