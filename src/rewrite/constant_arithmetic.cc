@@ -36,26 +36,11 @@ std::optional<size_t> bytes_made(const Node& node) {
   return bytes;
 }
 
-// What a view of a constant gives lies where the constant does.
-std::optional<std::vector<Value>> seen_through(const Node& node, const Facts& in) {
-  if (node.op().alias == nullptr || !in[0].value || in[0].type == DType::string)
-    return std::nullopt;
-  const Call call{in, node.outputs, Isa::portable, 1};
-  std::vector<Value> seen(node.outputs.size());
-  for (size_t slot = 0; slot < seen.size(); ++slot) {
-    const Fact& fact = node.outputs[slot];
-    if (!fact.present()) continue;
-    const std::optional<size_t> offset = node.op().alias(node.resolved.get(), call, slot);
-    if (!offset) return std::nullopt;
-    seen[slot] = in[0].value->part(*offset, fact.type, fact.dims());
-  }
-  return seen;
-}
-
 Result<std::optional<std::vector<Value>>> computed(const Node& node, const Facts& in) {
   const std::optional<size_t> made = bytes_made(node);
   if (!made) return std::optional<std::vector<Value>>();
-  if (auto seen = seen_through(node, in)) return seen;
+  if (auto seen = typed::seen_through(node.op(), node.resolved.get(), in, node.outputs))
+    return seen;
   std::vector<Value> inputs;
   size_t stored = 0;
   for (const Fact& fact : in) {

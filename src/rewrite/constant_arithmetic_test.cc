@@ -79,26 +79,5 @@ TEST(ConstantArithmetic, a_result_that_its_inputs_do_not_warrant_is_left_to_the_
   EXPECT_EQ(operators(*after), operators(before));
 }
 
-TEST(ConstantArithmetic, a_view_of_a_constant_shares_its_memory) {
-  Tensor large = Tensor::make(DType::f32, {8 * kSide, kSide});
-  const typed::Graph before = graph_on(R"(graph "g" {
-  %x = input : f32[1,4096]
-  %w = <f32[8192,1024] #0>
-  %s = i64[2] {4096, 2048}
-  %r = Reshape.13 (%w, %s)
-  %y = MatMul.13 (%x, %r)
-  output "y" = %y
-})",
-                                       large);
-  ASSERT_EQ(operators(before), 2u);
-  const Budget::Scope scope;
-  ASSERT_TRUE(Budget::open()->take_bytes(Budget::kBytes));  // none is needed
-  const auto after = optimize(before);
-  ASSERT_TRUE(after.ok()) << after.error().text();
-  ASSERT_EQ(operators(*after), 1u);
-  const typed::Node& product = after->nodes().back();
-  EXPECT_EQ(after->fact(product.inputs[1]).value->raw(), large.raw());
-}
-
 }  // namespace
 }  // namespace sdx::rewrite

@@ -173,6 +173,29 @@ bool worth_folding(const Op& op, const sdx::Node& use, const void* attrs, const 
   return made <= kTiny || budget == nullptr || budget->take_bytes(made);
 }
 
+std::optional<std::vector<Value>> seen_through(const Op& op, const void* attrs, const Facts& in,
+                                               const Facts& out) {
+  constexpr size_t kSmall = 4096;
+  constexpr size_t kWide = 1024;  // each output may look at those before it
+  if (op.alias == nullptr || in.empty() || !in[0].value || in[0].type == DType::string ||
+      is_packed(in[0].type) || out.size() > kWide) {
+    return std::nullopt;
+  }
+  const Call call{in, out, Isa::portable, 1};
+  std::vector<Value> seen(out.size());
+  size_t bytes = 0;
+  for (size_t slot = 0; slot < seen.size(); ++slot) {
+    if (!out[slot].present()) continue;
+    if (!out[slot].is_concrete()) return std::nullopt;
+    const std::optional<size_t> offset = op.alias(attrs, call, slot);
+    if (!offset) return std::nullopt;
+    seen[slot] = in[0].value->part(*offset, out[slot].type, out[slot].dims());
+    bytes += seen[slot].tensor().bytes();
+  }
+  if (bytes < kSmall) return std::nullopt;
+  return seen;
+}
+
 FoldingAccount::FoldingAccount(const Graph& graph) {
   if (!scope_.opened()) return;
   Budget& budget = *Budget::open();

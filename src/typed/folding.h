@@ -32,6 +32,11 @@ uint64_t work_of(const Op& op, const sdx::Node& use, const void* attrs, const Fa
 bool worth_folding(const Op& op, const sdx::Node& use, const void* attrs, const Facts& in,
                    const Facts& out);
 
+// What a view of a constant gives lies where the constant does: tensors that share its memory,
+// unless they are so small that a copy is as good. None: the node is no view.
+std::optional<std::vector<Value>> seen_through(const Op& op, const void* attrs, const Facts& in,
+                                               const Facts& out);
+
 // An account, unless one is open, for making a graph again: raised by what the graph has.
 class FoldingAccount {
  public:

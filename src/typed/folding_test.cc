@@ -24,6 +24,30 @@ bool folds(Graph& graph, sdx::Node use, std::vector<Outlet> inputs) {
   return made.ok() && graph.node((*made)[0].node).kind == Node::Kind::constant;
 }
 
+TEST(Folding, a_view_of_a_constant_shares_its_memory_whatever_its_size) {
+  Graph graph;
+  const Tensor large = Tensor::make(DType::f32, {8192, 1024});
+  const Outlet x = graph.constant(large);
+  const auto list = [&](std::initializer_list<int64_t> values) {
+    return graph.constant(Tensor::of<int64_t>({int64_t(values.size())}, values));
+  };
+  const auto value_of = [&](std::string_view name, std::vector<Outlet> inputs) {
+    const auto made = graph.add(use_of(name, 13), std::move(inputs));
+    EXPECT_TRUE(made.ok());
+    return graph.fact((*made)[0]).value;
+  };
+  const Budget::Scope scope;
+  ASSERT_TRUE(Budget::open()->take_bytes(Budget::kBytes));  // none is needed
+  const auto reshaped = value_of("Reshape", {x, list({4096, 2048})});
+  ASSERT_NE(reshaped, nullptr);
+  EXPECT_EQ(reshaped->raw(), large.raw());
+  const auto rows = value_of("Slice", {x, list({100}), list({5000}), list({0})});
+  ASSERT_NE(rows, nullptr);
+  EXPECT_EQ(rows->data<float>(), large.data<float>() + 100 * 1024);
+  EXPECT_EQ(rows->dims(), (Dims{4900, 1024}));
+  EXPECT_EQ(value_of("Slice", {x, list({1}), list({1000}), list({1})}), nullptr);  // no view
+}
+
 TEST(Folding, a_product_of_many_letters_is_left_to_the_run) {
   Graph graph;
   const Outlet few = graph.constant(Tensor::make(DType::f32, {4}));

@@ -225,8 +225,10 @@ Result<Typed> type(const Graph& graph, uint32_t id, sdx::Node& use,
   Typed made;
   const bool tensors_only = std::all_of(
       out->begin(), out->end(), [](const Fact& f) { return !f.present() || f.is_tensor(); });
-  if (op.deterministic && tensors_only && in.size() == inputs.size() && all_constant(in) &&
-      worth_folding(op, use, resolved->get(), in, *out)) {
+  const bool constant =
+      op.deterministic && tensors_only && in.size() == inputs.size() && all_constant(in);
+  if (constant) made.folded = seen_through(op, resolved->get(), in, *out);
+  if (constant && !made.folded && worth_folding(op, use, resolved->get(), in, *out)) {
     std::vector<Value> values;
     for (const Fact& fact : in) values.push_back(fact.value ? Value(*fact.value) : Value());
     const FoldingAttempt attempt;
