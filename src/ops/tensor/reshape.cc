@@ -4,7 +4,6 @@
 #include "ops/tensor/ints.h"
 #include "ops/tensor/reshape_layout.h"
 #include "ops/tensor/strided_copy.h"
-#include "ops/tensor/track.h"
 
 namespace sdx::ops {
 namespace {
@@ -22,9 +21,14 @@ std::optional<size_t> alias_all(const A&, const Call&, size_t) {
 }
 // An output of this shape whose elements are those of input 0.
 template <class A>
-Result<Facts> same_elements(const A& a, const Facts& in, Shape shape) {
+Result<Facts> same_elements(const A&, const Facts& in, Shape shape) {
   Facts out{Fact::tensor(in[0].type, std::move(shape))};
-  track<A>(a, copy_all<A>, 1, in, out);
+  if (!in[0].is_concrete() || !out[0].is_concrete()) return out;
+  auto elements = in[0].integers();
+  if (elements && elements->size() <= kMostTracked &&
+      product(*out[0].shape).is_const(int64_t(elements->size()))) {
+    out[0].symbolic = std::move(elements);
+  }
   return out;
 }
 
