@@ -176,18 +176,18 @@ Result<Typed> type(const Graph& graph, uint32_t id, sdx::Node& use,
                    const std::vector<Outlet>& inputs, const Facts& in, bool known,
                    const Facts* before = nullptr) {
   const Op& op = *use.op;
-  const Signature* signature = op.at(use.opset);
-  if (signature == nullptr) {
-    return fail("SDX-T0007", "{} does not exist in version {} of its operator set", op.name,
-                use.opset)
-        .in(place(use));
-  }
   if (use.formal_inputs == 0) use.formal_inputs = in.size();
   const auto here = [&](Error error) {
     error.what = fmt::format("{}: {}", op.name, error.what);
-    return at_node(std::move(error), use, *signature, graph, inputs, in);
+    return at_node(std::move(error), use, *op.at(use.opset), graph, inputs, in);
   };
   if (!known) {
+    const Signature* signature = op.at(use.opset);
+    if (signature == nullptr) {
+      return fail("SDX-T0007", "{} does not exist in version {} of its operator set", op.name,
+                  use.opset)
+          .in(place(use));
+    }
     Result<AttrMap> attrs = complete(*signature, std::move(use.attrs));
     if (!attrs) return here(std::move(attrs).error());
     use.attrs = *std::move(attrs);
@@ -384,17 +384,17 @@ Result<bool> Graph::renew(uint32_t id, sdx::Node use, const Graph& from) {
 
 Result<bool> Graph::renew(uint32_t id, const Graph& from) {
   const Node& node = from.node(id);
-  const bool as_there =
-      std::all_of(node.inputs.begin(), node.inputs.end(),
-                  [&](const Outlet input) { return same(fact(input), from.fact(input)); }) &&
-      std::all_of(node.outputs.begin(), node.outputs.end(), is_settled);
-  if (as_there) {
+  const auto of_all_inputs = [&](bool (*holds)(const Fact&, const Fact&)) {
+    return std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Outlet input) {
+      return !input.present() || nodes_[input.node] == from.nodes_[input.node] ||
+             holds(fact(input), from.fact(input));
+    });
+  };
+  if (of_all_inputs(same) && std::all_of(node.outputs.begin(), node.outputs.end(), is_settled)) {
     share(id, from);
     return true;
   }
-  const bool known = std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Outlet input) {
-    return same_type(fact(input), from.fact(input));
-  });
+  const bool known = of_all_inputs(same_type);
   const bool owned = nodes_[id] != from.nodes_[id] && nodes_[id].use_count() == 1;
   std::optional<sdx::Node> copy;
   sdx::Node& use = owned ? own(id, from)->use : copy.emplace(node.use);
