@@ -82,6 +82,15 @@ merged (bool[1] cached, float[1,N,4] past, float[1,1,4] x) => (float[1,T,4] pres
 }
 )";
 
+// The same where one branch has a past and the other has none.
+constexpr const char* kForked = R"(
+<ir_version: 10, opset_import: ["" : 21]>
+forked (bool[1] cached, float[1,N,4] past, float[1,1,4] x) => (float[1,T,4] present) {
+  present = If <then_branch = longer () => (float[1,T,4] t) { t = Concat <axis = 1> (past, x) },
+                else_branch = fresh () => (float[1,1,4] e) { e = Neg (x) }> (cached)
+}
+)";
+
 // A size goes into numbers that are read where no size changes.
 constexpr const char* kCounted = R"(
 <ir_version: 10, opset_import: ["" : 21]>
@@ -209,6 +218,34 @@ TEST(Growing, subgraphs_that_run_by_an_input_are_planned_once) {
     }
   }
   same_bits(kMerged, runs, 1);
+}
+
+std::vector<Value> forked_inputs(bool cached, int64_t length) {
+  return {Tensor::of<bool>({1}, {cached}), noise({1, length, 4}, 3), noise({1, 1, 4}, 4)};
+}
+
+TEST(Growing, branches_that_give_different_sizes_are_planned_once) {
+  std::vector<std::vector<Value>> runs;
+  for (const int64_t n : {3, 4, 0, 5, 1, 0, 9}) {
+    runs.push_back(forked_inputs(true, n));
+    runs.push_back(forked_inputs(false, n));
+  }
+  same_bits(kForked, runs, 1);
+}
+
+// Only without a past do both branches give one row, so that the size of the output is known.
+TEST(Growing, a_node_that_gives_the_same_for_other_sizes_is_not_made_again) {
+  const auto shared = compiled(kForked, 2);
+  ASSERT_TRUE(shared);
+  const auto first = (*shared)->plan_for(forked_inputs(true, 3));
+  ASSERT_TRUE(first);
+  const uint32_t id = (*first)->graph.outputs()[0].outlet.node;
+  for (const int64_t length : {4, 0, 5, 6, 0, 7}) {
+    const auto plan = (*shared)->plan_for(forked_inputs(true, length));
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(&(*plan)->graph.node(id) == &(*first)->graph.node(id), length != 0) << length;
+    EXPECT_EQ((*plan)->graph.fact({id, 0}).is_concrete(), length == 0) << length;
+  }
 }
 
 // What grew made a layout in which what shrank has little room; then it has its first size again.

@@ -109,6 +109,16 @@ Result<std::shared_ptr<const rewrite::Rewritten>> Lasting::branch(const Body& bo
   return ready;
 }
 
+std::vector<const Facts*> lasting_outputs(const sdx::Node& use) {
+  std::vector<const Facts*> outputs;
+  for (const auto& [name, source] : typed::body_sources(use)) {
+    const LastingSource* lasts = lasting(source);
+    if (lasts == nullptr) return {};
+    outputs.push_back(&lasts->body()->outputs());
+  }
+  return outputs;
+}
+
 bool has_lasting_bodies(const sdx::Node& use) {
   if (!has_bodies(use)) return false;
   const typed::BodySources sources = typed::body_sources(use);

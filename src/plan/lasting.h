@@ -51,6 +51,8 @@ class Lasting {
   std::map<const Body*, std::shared_ptr<const rewrite::Rewritten>> branches_;
 };
 
+// What the subgraphs of a use that was made by Lasting give, with symbols; none for other uses.
+std::vector<const Facts*> lasting_outputs(const sdx::Node& use);
 // Whether the use was made by Lasting, and the same for other sizes.
 bool has_lasting_bodies(const sdx::Node& use);
 sdx::Node with_sizes(sdx::Node use, const Bindings& bindings);

@@ -1,5 +1,7 @@
 // Whether a layout that was made for other sizes still holds: each step is asked again what the
 // layout took for granted.
+#include <algorithm>
+
 #include "plan/memory.h"
 
 namespace sdx::plan {
@@ -82,6 +84,11 @@ class Fitting {
     const typed::Node& node = graph_.node(step.node);
     if (node.op().joins == nullptr) return true;
     const Layout::Wire& into = wire({step.node, 0});
+    if (std::none_of(node.inputs.begin(), node.inputs.end(), [&](const Outlet input) {
+          return input.present() && wire(input).root == into.root;
+        })) {
+      return true;
+    }
     const Facts in = graph_.facts(node.inputs);
     const Call call{in, node.outputs, options_.isa, options_.threads};
     for (size_t i = 0; i < node.inputs.size(); ++i) {

@@ -208,6 +208,11 @@ std::optional<Step> chosen_again(const Step& step, const typed::Graph& graph,
     now.packed = like != nullptr ? tables : now.kernel->pack(node.resolved.get(), call, pool);
   }
   if (!step.epilogue) return now;
+  if (like != nullptr) {
+    now.epilogue = std::make_shared<const StepEpilogue>(
+        StepEpilogue{step.epilogue->node, like->epilogue->program});
+    return now;
+  }
   now.epilogue = epilogue_of(graph, options, now, step.epilogue->node);
   if (!now.epilogue) return std::nullopt;
   return now;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <unordered_map>
 
 #include "typed/same_use.h"
@@ -26,21 +27,28 @@ bool is_small(const Fact& fact) {
   return fact.value != nullptr && fact.type != DType::string && fact.value->count() <= kMost;
 }
 
-// 0 for what is only like itself.
+bool are_integers(const std::vector<Dim>& dims) {
+  return std::all_of(dims.begin(), dims.end(), [](const Dim& dim) { return dim.is_const(); });
+}
+
+}  // namespace
+
 size_t hash_of(const Fact& fact) {
-  if (!fact.is_concrete() || fact.symbolic || fact.element) return 0;
+  if (!fact.is_concrete() || fact.element) return 0;
+  if (fact.symbolic && !are_integers(*fact.symbolic)) return 0;
   if (fact.value != nullptr && !is_small(fact)) return 0;
   size_t hash = 1 + size_t(fact.type);
   const auto add = [&](uint64_t more) { hash = (hash ^ more) * 0x9e3779b97f4a7c15; };
   for (const Dim& dim : *fact.shape) add(uint64_t(dim.value()));
+  if (fact.symbolic) {
+    for (const Dim& element : *fact.symbolic) add(uint64_t(element.value()));
+  }
   if (fact.value != nullptr) {
     const auto* bytes = static_cast<const unsigned char*>(fact.value->raw());
     for (size_t i = 0; i < fact.value->bytes(); ++i) add(bytes[i] + 1U);
   }
   return hash == 0 ? 1 : hash;
 }
-
-}  // namespace
 
 bool alike_facts(const Fact& a, const Fact& b) {
   if (same_fact(a, b)) return true;
@@ -49,10 +57,10 @@ bool alike_facts(const Fact& a, const Fact& b) {
          std::memcmp(a.value->raw(), b.value->raw(), a.value->bytes()) == 0;
 }
 
-Alike::Alike(const Graph& graph) : facts(1, 0) {
+Alike::Alike(const Graph& graph) : facts(1, 0), hashes(1, 0) {
   std::unordered_multimap<size_t, std::pair<const Fact*, uint32_t>> known;
   const auto number = [&](const Fact& fact) {
-    const size_t hash = hash_of(fact);
+    const size_t hash = hashes.emplace_back(hash_of(fact));
     if (hash == 0) return all_facts++;
     const auto [first, last] = known.equal_range(hash);
     const auto found = std::find_if(
@@ -85,6 +93,19 @@ Alike::Alike(const Graph& graph) : facts(1, 0) {
     }
   }
   first_wire.push_back(uint32_t(facts.size()));
+  list_readers();
+}
+
+void Alike::list_readers() {
+  first_reader.assign(facts.size() + 1, 0);
+  for (const uint32_t wire : reads) ++first_reader[wire + 1];
+  std::partial_sum(first_reader.begin(), first_reader.end(), first_reader.begin());
+  readers.resize(reads.size());
+  std::vector<uint32_t> next(first_reader.begin(), first_reader.end() - 1);
+  for (uint32_t node = 0; node + 1 < first_read.size(); ++node) {
+    for (uint32_t r = first_read[node]; r < first_read[node + 1]; ++r)
+      readers[next[reads[r]]++] = node;
+  }
 }
 
 }  // namespace sdx::plan

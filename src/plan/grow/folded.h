@@ -16,12 +16,14 @@ std::vector<size_t> needed_entries(const Trace& trace);
 class Folded {
  public:
   Folded(const Trace& trace, std::span<const size_t> needed)
-      : trace_(trace), needed_(needed), now_(trace.made.size()) {}
+      : trace_(trace), needed_(needed), now_(needed.empty() ? 0 : trace.made.size()) {}
 
   // What an input is now, before the walk.
   void input(typed::Outlet source, const Fact& fact);
   // False: more than sizes changes.
   Result<bool> walk();
+  // Whether any constant may be another one.
+  bool any() const { return fresh_.size() != 0; }
   // The constant in the place of the trace's; null if it is what it was.
   const Fact* constant(uint32_t node) const {
     return now_[node].empty() ? nullptr : &fresh_.fact(now_[node][0]);

@@ -43,9 +43,11 @@ class Grower {
   // Steps of the changed nodes, chosen again. False: more than sizes changes.
   bool choose(const Graph& graph, const Resizing& sizes, Pool& pool) {
     chosen_at_.assign(base_.unplaced.steps.size(), kNone);
-    for (const uint32_t s : steps_of(base_, sizes.changed())) {
+    const std::vector<uint32_t> steps = steps_of(base_, sizes.changed());
+    chosen_.reserve(steps.size());
+    for (const uint32_t s : steps) {
       const Step& step = base_.unplaced.steps[s];
-      const size_t like = like_of(step, sizes);
+      const size_t like = like_of(step, sizes, graph);
       auto now = chosen_again(step, graph, base_.unplaced.options, pool,
                               like == kNone ? nullptr : &chosen_[like].now);
       if (!now) return false;
@@ -94,7 +96,9 @@ class Grower {
 
   // The same from a plan of that layout, whose nodes in `before` were of other sizes.
   void patch(Plan& plan, const std::vector<uint32_t>& before) {
-    for (const uint32_t s : steps_of(base_, before)) put(plan, s, base_.unplaced.steps[s]);
+    for (const uint32_t s : steps_of(base_, before)) {
+      if (chosen_at_[s] == kNone) put(plan, s, base_.unplaced.steps[s]);
+    }
     for (Chosen& one : chosen_) put(plan, one.step, std::move(one.now));
   }
 
@@ -106,11 +110,26 @@ class Grower {
     size_t like;  // which of those before it does the same
   };
 
-  size_t like_of(const Step& step, const Resizing& sizes) const {
+  size_t like_of(const Step& step, const Resizing& sizes, const Graph& graph) const {
     const uint32_t node = step.node, like = sizes.like(node);
-    if (step.epilogue || like == Alike::kNone || like == node) return kNone;
+    if (like == Alike::kNone || like == node) return kNone;
     const size_t at = chosen_at_[base_.step_of[like]];
-    return at != kNone && !chosen_[at].now.epilogue && chosen_[at].now.node == like ? at : kNone;
+    if (at == kNone || chosen_[at].now.node != like) return kNone;
+    return same_epilogue(step, chosen_[at].now, sizes, graph) ? at : kNone;
+  }
+
+  // Whether both products run the same program, and at the same place of it.
+  static bool same_epilogue(const Step& a, const Step& b, const Resizing& sizes,
+                            const Graph& graph) {
+    if (!a.epilogue || !b.epilogue) return !a.epilogue && !b.epilogue;
+    const uint32_t like = sizes.like(a.epilogue->node);
+    const auto& in_a = graph.node(a.epilogue->node).inputs;
+    const auto& in_b = graph.node(b.epilogue->node).inputs;
+    return like != Alike::kNone && like == sizes.like(b.epilogue->node) &&
+           std::equal(in_a.begin(), in_a.end(), in_b.begin(), in_b.end(),
+                      [&](const Outlet x, const Outlet y) {
+                        return (x.node == a.node) == (y.node == b.node);
+                      });
   }
 
   // Room that a larger run was given, or was refused, is not this one's.
@@ -160,6 +179,9 @@ Base::Base(Trace made, Plan plan, Layout laid_out, size_t most_bytes)
     const auto kind = graph.node(id).kind;
     if (kind == typed::Node::Kind::source) sources.push_back(id);
     if (kind == typed::Node::Kind::constant) folded.emplace_back(id, made_by[id]);
+    if (kind != typed::Node::Kind::op || graph.node(id).op().taken == nullptr) continue;
+    const auto outputs = lasting_outputs(graph.node(id).use);
+    if (!outputs.empty()) branches.emplace(id, Branches(graph.node(id), outputs));
   }
   step_of.resize(graph.size(), UINT32_MAX);
   for (uint32_t s = 0; s < unplaced.steps.size(); ++s) {
@@ -187,7 +209,7 @@ Result<std::optional<Plan>> grown(Base& base, const OpenInputs& inputs, const Bi
   if (spare) before = others(spare->graph, old);
   Graph graph = spare ? std::move(spare->graph) : old;
   Resizing sizes(base);
-  SDX_ASSIGN(const bool same_nodes, sizes.run(inputs, bindings, folded, graph));
+  SDX_ASSIGN(const bool same_nodes, sizes.run(inputs, bindings, folded, before, graph));
   if (!same_nodes) return std::optional<Plan>();
   SDX_TRY(base.all_small ? wires_fit(graph, sizes.distinct(), most_bytes)
                          : wires_fit(graph, most_bytes));

@@ -14,6 +14,7 @@
 
 #include "plan/binder.h"
 #include "plan/grow/alike.h"
+#include "plan/grow/branches.h"
 #include "plan/memory.h"
 #include "plan/specialize.h"
 
@@ -31,6 +32,7 @@ struct Base {
   bool all_small;                        // no wire is of a size that has to be warranted
   // What of the plan's graph is the same for all sizes, in few bytes.
   Alike alike;
+  std::map<uint32_t, Branches> branches;              // by node: of those whose subgraphs last
   std::vector<uint32_t> step_of;                      // by node; UINT32_MAX: none
   std::vector<uint32_t> sources;                      // the inputs' nodes
   std::vector<std::pair<uint32_t, uint32_t>> folded;  // constants, and their nodes of the trace

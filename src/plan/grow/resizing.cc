@@ -1,6 +1,7 @@
 #include "plan/grow/resizing.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace sdx::plan {
 
@@ -12,7 +13,8 @@ Resizing::Resizing(const Base& base)
       facts_(alike_.facts),
       next_fact_(alike_.all_facts),
       like_(base.unplaced.graph.size(), Alike::kNone),
-      made_(alike_.all_kinds) {}
+      made_(alike_.all_kinds),
+      reached_(base.unplaced.graph.size()) {}
 
 std::vector<uint32_t> Resizing::distinct() const {
   std::vector<uint32_t> nodes;
@@ -22,10 +24,12 @@ std::vector<uint32_t> Resizing::distinct() const {
   return nodes;
 }
 
-bool Resizing::reached(uint32_t node) const {
-  for (uint32_t r = alike_.first_read[node]; r < alike_.first_read[node + 1]; ++r) {
-    const uint32_t wire = alike_.reads[r];
-    if (facts_[wire] != alike_.facts[wire]) return true;
+bool Resizing::changes_formal_input(uint32_t node) const {
+  const uint32_t first = alike_.first_read[node];
+  const size_t formal = base_.unplaced.graph.node(node).use.formal_inputs;
+  const uint32_t last = std::min(alike_.first_read[node + 1], first + uint32_t(formal));
+  for (uint32_t r = first; r < last; ++r) {
+    if (facts_[alike_.reads[r]] != alike_.facts[alike_.reads[r]]) return true;
   }
   return false;
 }
@@ -39,40 +43,59 @@ bool Resizing::reads_same(uint32_t a, uint32_t b) const {
                     [&](uint32_t x, uint32_t y) { return facts_[x] == facts_[y]; });
 }
 
-uint32_t Resizing::number_of(const Fact& fact) {
+uint32_t Resizing::number_of(const Fact& fact, size_t hash) {
   constexpr size_t kMostTried = 64;
-  const auto known = std::find_if(fresh_.begin(), fresh_.end(), [&](const auto& other) {
-    return alike_facts(*other.first, fact);
+  const auto known = std::find_if(fresh_.begin(), fresh_.end(), [&](const Fresh& other) {
+    return other.hash == hash && alike_facts(*other.fact, fact);
   });
-  if (known != fresh_.end()) return known->second;
-  if (fresh_.size() < kMostTried) fresh_.emplace_back(&fact, next_fact_);
+  if (known != fresh_.end()) return known->number;
+  if (fresh_.size() < kMostTried) fresh_.push_back({hash, &fact, next_fact_});
   return next_fact_++;
 }
 
-// Notes a node that was made again: which of its wires have another fact.
+// Notes a node that was made again, and what reads those of its wires that have another fact.
 void Resizing::changes(uint32_t node, const Graph& graph) {
   const Graph& old = base_.unplaced.graph;
   if (&graph.node(node) == &old.node(node)) return;
   changed_.push_back(node);
   like_[node] = node;
-  const Facts &now = graph.node(node).outputs, &before = old.node(node).outputs;
+  const Facts& now = graph.node(node).outputs;
   for (uint32_t slot = 0; slot < now.size(); ++slot) {
-    if (!alike_facts(now[slot], before[slot]))
-      facts_[alike_.first_wire[node] + slot] = number_of(now[slot]);
+    const uint32_t wire = alike_.first_wire[node] + slot;
+    const size_t hash = hash_of(now[slot]);
+    if (hash == alike_.hashes[wire] && alike_facts(now[slot], old.node(node).outputs[slot]))
+      continue;
+    facts_[wire] = number_of(now[slot], hash);
+    reach(wire);
   }
+}
+
+void Resizing::reach(uint32_t wire) {
+  for (uint32_t r = alike_.first_reader[wire]; r < alike_.first_reader[wire + 1]; ++r)
+    reached_.add(alike_.readers[r]);
+}
+
+// A node that nothing is known to be like.
+Result<bool> Resizing::renew_alone(uint32_t node, const Bindings& bindings, Graph& graph) {
+  const Graph& old = base_.unplaced.graph;
+  const sdx::Node& use = old.node(node).use;
+  const auto branches = base_.branches.find(node);
+  if (branches != base_.branches.end() && !changes_formal_input(node) &&
+      branches->second.give_same(old.node(node).outputs, bindings)) {
+    graph.share(node, old);
+    return true;
+  }
+  const bool bodies = use.op->taken != nullptr && has_lasting_bodies(use);
+  SDX_ASSIGN(const bool renewed,
+             bodies ? graph.renew(node, with_sizes(use, bindings), old) : graph.renew(node, old));
+  if (renewed) changes(node, graph);
+  return renewed;
 }
 
 Result<bool> Resizing::renew(uint32_t node, const Bindings& bindings, Graph& graph) {
   const Graph& old = base_.unplaced.graph;
   const uint32_t kind = alike_.kinds[node];
-  if (kind == Alike::kNone) {
-    const sdx::Node& use = old.node(node).use;
-    const bool bodies = use.op->taken != nullptr && has_lasting_bodies(use);
-    SDX_ASSIGN(const bool renewed,
-               bodies ? graph.renew(node, with_sizes(use, bindings), old) : graph.renew(node, old));
-    if (renewed) changes(node, graph);
-    return renewed;
-  }
+  if (kind == Alike::kNone) return renew_alone(node, bindings, graph);
   auto& made = made_[kind];
   const auto like = std::find_if(made.begin(), made.end(),
                                  [&](uint32_t other) { return reads_same(other, node); });
@@ -80,9 +103,11 @@ Result<bool> Resizing::renew(uint32_t node, const Bindings& bindings, Graph& gra
     graph.renew_like(node, *like, old);
     changed_.push_back(node);
     like_[node] = *like;
-    std::copy(facts_.begin() + alike_.first_wire[*like],
-              facts_.begin() + alike_.first_wire[*like + 1],
-              facts_.begin() + alike_.first_wire[node]);
+    const uint32_t first = alike_.first_wire[node], its = alike_.first_wire[*like];
+    for (uint32_t slot = 0; slot < alike_.first_wire[node + 1] - first; ++slot) {
+      facts_[first + slot] = facts_[its + slot];
+      if (facts_[first + slot] != alike_.facts[first + slot]) reach(first + slot);
+    }
     return true;
   }
   SDX_ASSIGN(const bool renewed, graph.renew(node, old));
@@ -98,30 +123,47 @@ Result<bool> Resizing::renew(uint32_t node, const Bindings& bindings, Graph& gra
   return true;
 }
 
-Result<bool> Resizing::run(const OpenInputs& inputs, const Bindings& bindings, const Folded& folded,
-                           Graph& graph) {
+void Resizing::put(uint32_t node, const Fact& fact, Graph& graph) {
+  graph.renew(node, fact);
+  changes(node, graph);
+}
+
+// What reads nothing: inputs and constants.
+void Resizing::leaves(const OpenInputs& inputs, const Folded& folded,
+                      const std::vector<uint32_t>& before, Graph& graph) {
   const Graph& old = base_.unplaced.graph;
-  size_t source = 0, open = 0, constant = 0;
-  for (uint32_t id = 0; id < old.size(); ++id) {
-    const size_t before = changed_.size();
-    if (source < base_.sources.size() && base_.sources[source] == id) {
-      const size_t input = source++;
-      const bool may_change = open < inputs.size() && inputs[open].first == input;
-      if (may_change && !same_fact(inputs[open].second, old.fact({id, 0}))) {
-        graph.renew(id, inputs[open].second);
-        changes(id, graph);
+  for (const auto& [i, fact] : inputs) {
+    const uint32_t id = base_.sources[i];
+    if (!same_fact(fact, old.fact({id, 0}))) put(id, fact, graph);
+  }
+  for (size_t i = 0; folded.any() && i < base_.folded.size(); ++i) {
+    if (const Fact* fact = folded.constant(base_.folded[i].second))
+      put(base_.folded[i].first, *fact, graph);
+  }
+  for (const uint32_t id : before) {
+    if (reads_nothing(id) && !is_changed(id)) graph.share(id, old);
+  }
+}
+
+Result<bool> Resizing::run(const OpenInputs& inputs, const Bindings& bindings, const Folded& folded,
+                           const std::vector<uint32_t>& before, Graph& graph) {
+  const Graph& old = base_.unplaced.graph;
+  leaves(inputs, folded, before, graph);
+  Nodes stale(old.size());
+  for (const uint32_t id : before) {
+    if (!reads_nothing(id)) stale.add(id);
+  }
+  // What reads a node stands behind it, so that the least one is ready.
+  for (uint32_t word = 0; word < reached_.words.size(); ++word) {
+    while (const uint64_t bits = reached_.words[word] | stale.words[word]) {
+      const uint32_t id = 64 * word + uint32_t(std::countr_zero(bits));
+      const bool was_stale = stale.take(id);
+      if (reached_.take(id)) {
+        SDX_ASSIGN(const bool renewed, renew(id, bindings, graph));
+        if (!renewed) return false;
       }
-      open += may_change ? 1 : 0;
-    } else if (constant < base_.folded.size() && base_.folded[constant].first == id) {
-      if (const Fact* fact = folded.constant(base_.folded[constant++].second)) {
-        graph.renew(id, *fact);
-        changes(id, graph);
-      }
-    } else if (reached(id)) {
-      SDX_ASSIGN(const bool renewed, renew(id, bindings, graph));
-      if (!renewed) return false;
+      if (was_stale && !is_changed(id)) graph.share(id, old);
     }
-    if (changed_.size() == before && &graph.node(id) != &old.node(id)) graph.share(id, old);
   }
   return true;
 }
