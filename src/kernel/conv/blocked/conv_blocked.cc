@@ -87,8 +87,11 @@ size_t tap_floats(const ConvShape& s, bool plain) {
 // cache holds all weights.
 void set_order(BlockedWork& w, const BlockedTiles& tiles, size_t of_a_position, bool resident) {
   w.channels_together = w.channels;
-  w.tiles_together = resident ? kTilesOfResident : w.cut.tiles();
-  if (tiles.near_inputs != 0) {
+  w.tiles_together = w.cut.tiles();
+  w.weights_stay = resident && !tiles.weights_in_first;
+  if (w.weights_stay) {
+    w.tiles_together = kTilesOfResident;
+  } else if (tiles.near_inputs != 0) {
     const size_t of_a_tile = tiles.positions * of_a_position;
     w.tiles_together = std::max(kTilesOfResident, tiles.near_inputs / (of_a_tile + 1));
   }

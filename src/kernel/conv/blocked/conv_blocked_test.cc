@@ -151,6 +151,11 @@ TEST(ConvBlocked, chains_that_stop_and_go_on_equal_the_reference) {
   expect_reference_bits(planar(1, 1, 700, 20, 13, 14, 1, 1, 0), 1);
   expect_reference_bits(planar(1, 1, 100, 33, 9, 8, 3, 1, 1), 2);
   expect_reference_bits(planar(1, 1, 40, 16, 6, 31, 5, 2, 2), 3);
+  expect_reference_bits(planar(1, 1, 130, 33, 7, 7, 3, 1, 1), 4);
+}
+
+TEST(ConvBlocked, tiles_in_several_groups_equal_the_reference) {
+  expect_reference_bits(planar(1, 1, 1040, 65, 12, 13, 1, 1, 0), 1);
 }
 
 TEST(ConvBlocked, large_kernels_equal_the_reference) {

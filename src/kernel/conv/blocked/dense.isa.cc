@@ -14,22 +14,23 @@ void run_tile(const Tile& t) {
   const size_t w_block = t.w_block;
   const float* w_first = t.w;
   const char* ahead = t.ahead;
-  const size_t ahead_step = t.ahead_step;
+  const size_t ahead_lines = t.ahead_lines;
   Inputs<Rows, Positions> x(t);
   size_t block = t.first / kBlockLanes * g.block_step;
   for (size_t first = t.first; first < t.last; first += kBlockLanes, block += g.block_step) {
     const size_t count = least(kBlockLanes, t.last - first), w_tap = count * kBlockLanes;
-    // The inputs of the next tile in the row, one position at each step of the first tap.
     const float* beside = t.x[0] + block + Positions * g.x_pixel;
     for (size_t tap = 0; tap < g.taps; ++tap) {
       x.go_to(block + g.tap[tap]);
       const float* w = w_first + g.tap_at[tap] * w_tap;
       const size_t beside_step = tap == 0 ? g.x_pixel : 0;
+      for (size_t i = kFetchWeights ? ahead_lines : 0; i != 0; --i, ahead += kLine) {
+        unroll<Vecs / kBlockVecs>([&](auto b) __attribute__((always_inline)) {
+          __builtin_prefetch(ahead + b.value * w_block * sizeof(float), 0, 2);
+        });
+      }
       for (size_t c = count; c != 0; --c, x.next(), w += kBlockLanes) {
-        if constexpr (kAcrossRows) {
-          __builtin_prefetch(ahead, 0, 2);
-          ahead += ahead_step;
-        } else {
+        if constexpr (!kFetchWeights) {
           __builtin_prefetch(beside, 0, 2);
           beside += beside_step;
         }
@@ -111,8 +112,26 @@ void run_position(const BlockedWork& g, size_t block) {
   });
 }
 
+// Tiles that fetch the weights to come, each a part of them.
+struct Fetchers {
+  size_t begin, end;
+};
+
+// What a tile fetches of the weights to come, and the bytes of its part of each block: those of the
+// next channels of the input, or of the next blocks.
+size_t set_ahead(const BlockedWork& g, size_t blocks, const Fetchers& all, Tile& t) {
+  const size_t tiles = all.end - all.begin, channels = t.last - t.first;
+  const float* next = t.w + channels * g.all_taps * kBlockLanes;
+  if (t.last == g.channels) next += (blocks - 1) * t.w_block;
+  t.ahead = reinterpret_cast<const char*>(next);
+  const bool there = g.weights_stay && all.begin != g.tile_begin;
+  t.ahead_lines = there ? 0 : (kBlockLanes + tiles - 1) / tiles;
+  return t.ahead_lines * kLine * channel_blocks(channels) * g.taps;
+}
+
 // The tiles [begin, end) by as many blocks as a tile has, from `first` of the input's channels on.
-void run_tiles(const BlockedWork& g, size_t block, size_t first, size_t begin, size_t end) {
+void run_tiles(const BlockedWork& g, size_t block, size_t first, size_t begin, size_t end,
+               const Fetchers& all) {
   const size_t depth = g.channels * g.all_taps, blocks = least(kTileBlocks, g.block_end - block);
   Tile t;
   t.work = &g;
@@ -125,12 +144,9 @@ void run_tiles(const BlockedWork& g, size_t block, size_t first, size_t begin, s
   t.y = g.y + at;
   t.other = g.clamp.other == nullptr || t.last < g.channels ? nullptr : g.clamp.other + at;
   Positions positions(g, begin);
-  // The weights that follow lie behind these.
-  const size_t steps = (t.last - t.first) * g.taps,
-               floats = (t.last - t.first) * g.all_taps * kBlockLanes;
-  t.ahead_step = (kBlockLanes * sizeof(float) + end - begin - 1) / (end - begin);
-  t.ahead = reinterpret_cast<const char*>(t.w + floats);
-  for (size_t i = begin; i < end; ++i, t.ahead += steps * t.ahead_step) {
+  const size_t part = set_ahead(g, blocks, all, t);
+  t.ahead += (begin - all.begin) * part;
+  for (size_t i = begin; i < end; ++i, t.ahead += part) {
     const Spot s = spot_of(g.cut, i);
     positions.set(s, t);
     kTiles.fn[s.rows - 1][blocks - 1][s.columns - 1](t);
@@ -139,14 +155,15 @@ void run_tiles(const BlockedWork& g, size_t block, size_t first, size_t begin, s
 
 // The tiles [begin, end) by as many blocks as a tile has, and what follows.
 void run_blocks(const BlockedWork& g, size_t block, size_t begin, size_t end) {
+  const Fetchers all{begin, end};
   size_t first = 0;
   for (; first + g.channels_together < g.channels; first += g.channels_together)
-    run_tiles(g, block, first, begin, end);
-  if (g.epilogue.fn == nullptr) return run_tiles(g, block, first, begin, end);
+    run_tiles(g, block, first, begin, end, all);
+  if (g.epilogue.fn == nullptr) return run_tiles(g, block, first, begin, end, all);
   const size_t block_end = least(block + kTileBlocks, g.block_end);
   for (size_t some = begin; some < end; some += kTogether) {
     const size_t stop = least(some + kTogether, end);
-    run_tiles(g, block, first, some, stop);
+    run_tiles(g, block, first, some, stop, all);
     run_epilogue(g, block, block_end, some, stop);
   }
 }
@@ -154,14 +171,23 @@ void run_blocks(const BlockedWork& g, size_t block, size_t begin, size_t end) {
 }  // namespace
 
 BlockedTiles blocked_tiles() {
+  BlockedTiles tiles{};
+  tiles.positions = size_t(kPositions);
+  tiles.positions_two_rows = size_t(kPositionsTwoRows);
+  tiles.across_rows = kAcrossRows;
+  tiles.blocks = kTileBlocks;
 #if defined(SDX_ISA_avx2)
   // The first cache has 32 KB and the second 256 KB on the smallest machines.
-  constexpr size_t kNearWeights = 5120, kNearInputs = 40960;
-#else
-  constexpr size_t kNearWeights = 0, kNearInputs = 0;
+  tiles.near_weights = 5120;
+  tiles.near_inputs = 40960;
+  tiles.weights_in_first = true;
+#elif defined(SDX_ISA_avx512)
+  // The second cache has 1 MB and more, and is quick enough for the weights of 14 positions. It
+  // holds those that tiles read, those that they fetch, and inputs.
+  tiles.near_weights = 32768;
+  tiles.near_inputs = 131072;
 #endif
-  return {size_t(kPositions), size_t(kPositionsTwoRows), kAcrossRows, kTileBlocks, kNearWeights,
-          kNearInputs};
+  return tiles;
 }
 
 void conv_blocked_clamp(const ClampEpilogue& clamp, float* sums, size_t count) {

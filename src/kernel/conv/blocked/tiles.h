@@ -25,6 +25,17 @@ inline constexpr bool kAcrossRows = false;
 inline constexpr int kVecs = 4, kPositions = 2;
 inline constexpr bool kAcrossRows = false;
 #endif
+
+// What a tile fetches while its chains run: a part of the weights to come, at each tap, or the
+// inputs of the next tile in the row, at each step of the first tap. At each step, fetches take as
+// many turns of the caches as loads do.
+#if defined(SDX_ISA_avx512) || defined(SDX_ISA_avx2)
+inline constexpr bool kFetchWeights = true;
+#else
+inline constexpr bool kFetchWeights = false;
+#endif
+inline constexpr size_t kLine = 64;  // bytes of a cache line
+
 inline constexpr int kPositionsTwoRows = kPositions / 2;
 inline constexpr int kBlockVecs = int(kBlockLanes) / kLanes;
 inline constexpr size_t kTileBlocks = kVecs / kBlockVecs;  // of output channels
@@ -37,9 +48,8 @@ struct Tile {
   size_t at[kAcrossRows ? kPositions : 1];
   size_t first, last;  // channels of the input
   const float* w;      // of the first of them
-  // With kAcrossRows: the weights behind these, of which each tile fetches its share.
-  const char* ahead;
-  size_t ahead_step;   // bytes at each step of the chains
+  const char* ahead;   // what it fetches of the weights behind these
+  size_t ahead_lines;  // of each block at each tap
   size_t w_block;      // floats to the next block's weights
   const float* bias;   // of the first channel, or null
   float* y;            // of the first channel

@@ -14,9 +14,11 @@ struct BlockedTiles {
   size_t positions_two_rows;  // in each of two rows, at most
   bool across_rows;  // a tile is any run of positions; else part of a row, or two short rows
   size_t blocks;     // of output channels that a tile makes
-  // Floats of one tile's weights that stay in the first-level cache while tiles pass over them, and
-  // of inputs that stay in the second-level one while all weights do; 0: as many as there are.
+  // Floats of one tile's weights that stay in a cache while tiles pass over them, the first-level
+  // one or the second, and of inputs that stay in the second-level one while all weights pass; 0:
+  // as many as there are.
   size_t near_weights, near_inputs;
+  bool weights_in_first;
 };
 
 // How the positions of a plane are cut into tiles: each of `runs` into `across` nearly equal parts.
@@ -61,6 +63,7 @@ struct BlockedWork {
   // So many tiles meet all blocks before the next ones do; of the chains, so many channels at a
   // time, the sums waiting in y. A multiple of 16, or all of them.
   size_t tiles_together, channels_together;
+  bool weights_stay;  // in the second-level cache, once the first of these tiles have read them
 };
 
 // Rows [row_begin, row_end) of one block of channels of a depthwise convolution.
