@@ -2,15 +2,13 @@
 #include "ops/matmul/einsum.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 
-#include "base/aligned.h"
 #include "base/deadline.h"
-#include "kernel/gemm/gemm.h"
 #include "kernel/lanes.h"
 #include "ops/common.h"
+#include "ops/matmul/einsum_product.h"
 #include "ops/noise.h"
 #include "ops/widened.h"
 
@@ -208,89 +206,6 @@ Status reference(const Einsum& a, Args& args) {
   return unsupported_type("Einsum", args.in(0).type);
 }
 
-// Two operands as a batch of matrix products: every label is in the batch (both operands and the
-// output), a row (first operand and output), a column (second and output) or summed (both
-// operands). Labels keep their numbers' order within each group, so the chain over the summed ones
-// is the reference's.
-struct Product {
-  static constexpr size_t kMostLabels = 16;
-  struct Axis {
-    size_t size = 1, a = 0, b = 0, y = 0;  // and its steps in the operands and the output
-  };
-  std::array<Axis, kMostLabels> batch{}, row{}, col{}, sum{};
-  size_t batches = 0, rows = 0, cols = 0, sums = 0;  // axes
-  size_t count = 1, m = 1, n = 1, k = 1;             // sizes
-
-  size_t a_floats() const { return aligned_floats(count * m * k); }
-  size_t b_floats() const { return aligned_floats(count * k * n); }
-  size_t y_floats() const { return aligned_floats(count * m * n); }
-  GemmArgs gemm_args() const {
-    GemmArgs g;
-    g.m = m;
-    g.n = n;
-    g.k = k;
-    g.lda = k;
-    g.ldb = g.ldc = n;
-    g.batch = count;
-    g.a_batch = m * k;
-    g.b_batch = k * n;
-    g.c_batch = m * n;
-    return g;
-  }
-};
-
-std::optional<Product> product_of(const Einsum& a, std::span<const int64_t> x,
-                                  std::span<const int64_t> y) {
-  if (a.terms.size() != 2 || a.labels > Product::kMostLabels) return std::nullopt;
-  std::array<Product::Axis, Product::kMostLabels> axes{};
-  std::array<bool, Product::kMostLabels> in_a{}, in_b{};
-  const auto walk = [&](const std::vector<size_t>& term, std::span<const int64_t> dims, auto& seen,
-                        size_t Product::Axis::*step) {
-    size_t at = 1;
-    for (size_t i = dims.size(); i-- > 0;) {
-      const size_t label = term[i], size = size_t(dims[i]);
-      if (seen[label] || size == 0 || (axes[label].size != 1 && axes[label].size != size))
-        return false;
-      seen[label] = true;
-      axes[label].size = size;
-      axes[label].*step = at;
-      at *= size;
-    }
-    return true;
-  };
-  if (!walk(a.terms[0], x, in_a, &Product::Axis::a) ||
-      !walk(a.terms[1], y, in_b, &Product::Axis::b))
-    return std::nullopt;
-  // A size of 1 against a larger one broadcasts: left to the reference.
-  for (size_t t = 0; t < 2; ++t) {
-    for (size_t i = 0; i < a.terms[t].size(); ++i) {
-      if (size_t((t == 0 ? x : y)[i]) != axes[a.terms[t][i]].size) return std::nullopt;
-    }
-  }
-  size_t step = 1;
-  for (size_t l = a.outputs; l-- > 0;) {
-    axes[l].y = step;
-    step *= axes[l].size;
-  }
-  Product p;
-  for (size_t l = 0; l < a.labels; ++l) {
-    const bool out = l < a.outputs;
-    if (in_a[l] && in_b[l]) {
-      (out ? p.batch[p.batches++] : p.sum[p.sums++]) = axes[l];
-      (out ? p.count : p.k) *= axes[l].size;
-    } else if (out && in_a[l]) {
-      p.row[p.rows++] = axes[l];
-      p.m *= axes[l].size;
-    } else if (out && in_b[l]) {
-      p.col[p.cols++] = axes[l];
-      p.n *= axes[l].size;
-    } else {
-      return std::nullopt;
-    }
-  }
-  return p;
-}
-
 bool fits(const Einsum& a, const Call& call) {
   if (call.in.size() != 2 || call.in[0].type != DType::f32) return false;
   const Dims x = call.in[0].dims(), y = call.in[1].dims();
@@ -299,56 +214,28 @@ bool fits(const Einsum& a, const Call& call) {
 size_t scratch(const Einsum& a, const Call& call) {
   const Dims x = call.in[0].dims(), y = call.in[1].dims();
   const auto p = product_of(a, x, y);
-  return (p->a_floats() + p->b_floats() + p->y_floats()) * sizeof(float) +
-         gemm_scratch_bytes(p->gemm_args(), call.threads);
-}
-
-// The offset, by one of the three steps, of position `flat` of a group of labels.
-size_t offset_of(const std::array<Product::Axis, Product::kMostLabels>& axes, size_t n, size_t flat,
-                 size_t Product::Axis::*step) {
-  size_t at = 0;
-  for (size_t i = n; i-- > 0;) {
-    at += flat % axes[i].size * (axes[i].*step);
-    flat /= axes[i].size;
-  }
-  return at;
+  const Layout l(*p);
+  return (l.a_floats + l.b_floats + l.y_floats) * sizeof(float) +
+         gemm_scratch_bytes(l.gemm_args(*p), call.threads);
 }
 
 Status run(const Einsum& e, Args& args) {
-  using Axis = Product::Axis;
   const Product p = *product_of(e, args.in(0).dims, args.in(1).dims);
-  auto* a = reinterpret_cast<float*>(args.scratch.data());
-  float *b = a + p.a_floats(), *c = b + p.b_floats();
-  // Operands in the order of the product, one row of it at a time.
-  args.pool->parallel(p.count * p.m, 1 + 4096 / (p.k + 1), [&](size_t begin, size_t end, int) {
-    for (size_t i = begin; i < end; ++i) {
-      const float* from = args.in(0).data<float>() +
-                          offset_of(p.batch, p.batches, i / p.m, &Axis::a) +
-                          offset_of(p.row, p.rows, i % p.m, &Axis::a);
-      for (size_t k = 0; k < p.k; ++k) a[i * p.k + k] = from[offset_of(p.sum, p.sums, k, &Axis::a)];
-    }
-  });
-  args.pool->parallel(p.count * p.k, 1 + 4096 / (p.n + 1), [&](size_t begin, size_t end, int) {
-    for (size_t i = begin; i < end; ++i) {
-      const float* from = args.in(1).data<float>() +
-                          offset_of(p.batch, p.batches, i / p.k, &Axis::b) +
-                          offset_of(p.sum, p.sums, i % p.k, &Axis::b);
-      for (size_t j = 0; j < p.n; ++j) b[i * p.n + j] = from[offset_of(p.col, p.cols, j, &Axis::b)];
-    }
-  });
-  GemmArgs g = p.gemm_args();
-  g.a = a;
-  g.b = b;
-  g.c = c;
-  g.scratch = c + p.y_floats();
+  const Layout l(p);
+  auto* room = reinterpret_cast<float*>(args.scratch.data());
+  float *a = room, *b = a + l.a_floats, *y = b + l.b_floats;
+  const auto move = [&](const Loops& loops, const void* from, void* to) {
+    strided_copy(loops, DType::f32, from, 0, to, 0, args.pool, args.isa);
+  };
+  if (!l.a_at) move(l.a.loops(p.m, p.k, false), args.in(0).raw, a);
+  if (!l.b_at) move(l.b.loops(p.k, p.n, false), args.in(1).raw, b);
+  GemmArgs g = l.gemm_args(p);
+  g.a = l.a_at ? args.in(0).raw : a;
+  g.b = l.b_at ? args.in(1).raw : b;
+  g.c = l.y_at ? args.out().raw : y;
+  g.scratch = y + l.y_floats;
   sdx::gemm(g, *args.pool, args.isa);
-  args.pool->parallel(p.count * p.m, 1 + 4096 / (p.n + 1), [&](size_t begin, size_t end, int) {
-    for (size_t i = begin; i < end; ++i) {
-      float* to = args.out().data<float>() + offset_of(p.batch, p.batches, i / p.m, &Axis::y) +
-                  offset_of(p.row, p.rows, i % p.m, &Axis::y);
-      for (size_t j = 0; j < p.n; ++j) to[offset_of(p.col, p.cols, j, &Axis::y)] = c[i * p.n + j];
-    }
-  });
+  if (!l.y_at) move(l.y.loops(p.m, p.n, true), y, args.out().raw);
   return ok();
 }
 constexpr Kernel<Einsum> kPlain = {
@@ -396,6 +283,38 @@ std::vector<Case> cases() {
            .opset = 12,
            .attrs = equation("bqhd,bkhd->bhqk"),
            .inputs = {noise({2, 5, 3, 7}), noise({2, 6, 3, 7}, 2)}},
+          {.name = "products_of_rows",
+           .opset = 12,
+           .attrs = equation("bij,bkj->bik"),
+           .inputs = {noise({3, 5, 20}), noise({3, 6, 20}, 2)}},
+          {.name = "products_of_columns",
+           .opset = 12,
+           .attrs = equation("bji,bjk->bik"),
+           .inputs = {noise({3, 20, 5}), noise({3, 20, 6}, 2)}},
+          {.name = "a_vector_for_each_matrix",
+           .opset = 12,
+           .attrs = equation("bnd,bd->bn"),
+           .inputs = {noise({3, 7, 20}), noise({3, 20}, 2)}},
+          {.name = "the_result_turned",
+           .opset = 12,
+           .attrs = equation("ij,jk->ki"),
+           .inputs = {noise({5, 20}), noise({20, 6}, 2)}},
+          {.name = "outer_products",
+           .opset = 12,
+           .attrs = equation("bi,bj->bij"),
+           .inputs = {noise({3, 7}), noise({3, 18}, 2)}},
+          {.name = "products_of_elements",
+           .opset = 12,
+           .attrs = equation("ij,ij->i"),
+           .inputs = {noise({6, 33}), noise({6, 33}, 2)}},
+          {.name = "columns_of_two_labels",
+           .opset = 12,
+           .attrs = equation("bhwc,hkc->bhwk"),
+           .inputs = {noise({2, 3, 4, 9}), noise({3, 5, 9}, 2)}},
+          {.name = "sums_of_two_labels",
+           .opset = 12,
+           .attrs = equation("bchw,bkhw->bck"),
+           .inputs = {noise({2, 5, 3, 7}), noise({2, 4, 3, 7}, 2)}},
           {.name = "outer_sums_in_another_order",
            .opset = 12,
            .attrs = equation("abcd,dbe->eac"),
