@@ -1,4 +1,9 @@
 // ArgMax and ArgMin.
+#include "kernel/rows/arg.h"
+
+#include <algorithm>
+
+#include "ops/noise.h"
 #include "ops/pool/pool.h"
 
 namespace sdx::ops {
@@ -59,8 +64,12 @@ void find(const Arg& a, const View& x, const View& y) {
     for (size_t inner = 0; inner < at.inner; ++inner) {
       const T* from = x.data<T>() + outer * at.size * at.inner + inner;
       size_t best = 0;
+      T value = from[0];
       for (size_t i = 1; i < at.size; ++i) {
-        if (beats(from[i * at.inner], from[best * at.inner])) best = i;
+        const T candidate = from[i * at.inner];
+        if (!beats(candidate, value)) continue;
+        best = i;
+        value = candidate;
       }
       y.data<int64_t>()[outer * at.inner + inner] = int64_t(best);
     }
@@ -72,6 +81,39 @@ Status reference(const Arg& a, Args& args) {
   if (visit_floats(args.in(0).type, run) || visit_integers(args.in(0).type, run)) return ok();
   return unsupported_type("ArgMax", args.in(0).type);
 }
+
+bool fits(const Arg& a, const Call& call) {
+  if (call.in[0].type != DType::f32) return false;
+  const size_t size = split_at(call.in[0].dims(), a.axis).size;
+  return size > 0 && size < size_t{1} << 31;
+}
+
+// Rows of neighbours by themselves; else columns, some side by side.
+Status run(const Arg& a, Args& args) {
+  const AxisSplit at = split_at(args.in(0).dims, a.axis);
+  const float* x = args.in(0).data<float>();
+  int64_t* y = args.out().data<int64_t>();
+  const ArgKind kind{a.least, a.last};
+  constexpr size_t kColumns = 256;
+  const size_t pieces = (at.inner + kColumns - 1) / kColumns;
+  const size_t each = std::max<size_t>(1, at.size * std::min(kColumns, at.inner));
+  args.pool->parallel(at.outer * pieces, 1 + 8192 / each, [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; ++i) {
+      const size_t outer = i / pieces, first = i % pieces * kColumns;
+      const float* from = x + outer * at.size * at.inner + first;
+      int64_t* to = y + outer * at.inner + first;
+      if (at.inner == 1) {
+        *to = SDX_PICK(arg_of_row, args.isa)(kind, from, at.size);
+      } else {
+        SDX_PICK(arg_of_columns, args.isa)
+        (kind, from, at.size, at.inner, std::min(kColumns, at.inner - first), to);
+      }
+    }
+  });
+  return ok();
+}
+
+constexpr Kernel<Arg> kKernels[] = {{.name = "arg_f32", .fits = fits, .run = run}};
 
 std::vector<Case> max_cases() {
   const Tensor x = Tensor::of<float>({2, 3}, {1, 3, 3, 5, 2, 5});
@@ -92,14 +134,26 @@ std::vector<Case> max_cases() {
            .opset = 13,
            .attrs = {},
            .inputs = {Tensor::of<float>({4}, {1, nan, 9, nan})},
-           .expected = {Tensor::of<int64_t>({1}, {1})}}};
+           .expected = {Tensor::of<int64_t>({1}, {1})}},
+          {.name = "long_rows",
+           .opset = 13,
+           .attrs = {{"axis", int64_t{-1}}},
+           .inputs = {noise({5, 77})}},
+          {.name = "columns",
+           .opset = 13,
+           .attrs = {{"axis", int64_t{1}}},
+           .inputs = {noise({2, 21, 70})}}};
 }
 std::vector<Case> min_cases() {
   return {{.name = "of_bytes",
            .opset = 13,
            .attrs = {{"keepdims", int64_t{0}}},
            .inputs = {Tensor::of<int8_t>({3}, {1, -7, 3})},
-           .expected = {Tensor::of<int64_t>({}, {1})}}};
+           .expected = {Tensor::of<int64_t>({}, {1})}},
+          {.name = "columns",
+           .opset = 13,
+           .attrs = {{"axis", int64_t{0}}},
+           .inputs = {noise({9, 4, 30})}}};
 }
 
 constexpr OpOf<Arg> kArgMax{
@@ -109,6 +163,7 @@ constexpr OpOf<Arg> kArgMax{
     .read = read<false>,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = max_cases,
 };
 constexpr OpOf<Arg> kArgMin{
@@ -118,6 +173,7 @@ constexpr OpOf<Arg> kArgMin{
     .read = read<true>,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = min_cases,
 };
 
