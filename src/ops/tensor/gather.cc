@@ -76,10 +76,18 @@ Status reference_elements(const Gather& a, Args& args) {
   SDX_TRY(check_indices(indices, x.dims[axis], axis));
   const SmallInts strides = strides_of(x.dims);
   const RowCopy copy(x.type);
+  const auto pick = [&]<class T>(size_t begin, size_t end) {
+    const T* from = static_cast<const T*>(x.raw);
+    T* to = static_cast<T*>(y.raw);
+    element_positions(indices, axis, x.dims, strides, begin, end,
+                      [&](size_t at, size_t i) { to[i] = from[at]; });
+  };
+  const size_t size = x.type == DType::string ? 0 : bits(x.type);
   share_rows(args.pool, y.count, 1, y.type, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) {
-      copy(x.raw, element_position(indices, i, axis, x.dims, strides), y.raw, i, 1);
-    }
+    if (size == 32) return pick.operator()<uint32_t>(begin, end);
+    if (size == 64) return pick.operator()<uint64_t>(begin, end);
+    element_positions(indices, axis, x.dims, strides, begin, end,
+                      [&](size_t at, size_t i) { copy(x.raw, at, y.raw, i, 1); });
   });
   return ok();
 }
@@ -111,7 +119,13 @@ std::vector<Case> cases_elements() {
            .attrs = {{"axis", int64_t{1}}},
            .inputs = {Tensor::of<uint16_t>({2, 2}, {1, 2, 3, 4}),
                       Tensor::of<int64_t>({1, 3}, {1, -2, 1})},
-           .expected = {Tensor::of<uint16_t>({1, 3}, {2, 1, 2})}}};
+           .expected = {Tensor::of<uint16_t>({1, 3}, {2, 1, 2})}},
+          {.name = "along_the_first_of_three_axes",
+           .opset = 11,
+           .attrs = {},
+           .inputs = {Tensor::of<float>({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}),
+                      Tensor::of<int32_t>({1, 2, 2}, {1, 0, -1, 0})},
+           .expected = {Tensor::of<float>({1, 2, 2}, {5, 2, 7, 4})}}};
 }
 
 constexpr OpOf<Gather> kGatherElements{

@@ -2,6 +2,7 @@
 // their arrays.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 
 #include "ops/common.h"
@@ -62,6 +63,26 @@ inline size_t element_position(const View& indices, size_t i, size_t axis,
     if (k != axis) position += rest % size_t(indices.dims[k]) * size_t(strides[k]);
   }
   return position;
+}
+// The same for the elements [begin, end) of `indices`, in their order: f(position, i).
+template <class F>
+void element_positions(const View& indices, size_t axis, std::span<const int64_t> dims,
+                       const SmallInts& strides, size_t begin, size_t end, F f) {
+  const size_t rank = dims.size(), width = size_t(indices.dims.back());
+  const size_t across = axis == rank - 1 ? 0 : 1;
+  while (begin < end) {
+    // Along the last axis nothing but the index changes.
+    const size_t first = begin % width, count = std::min(width - first, end - begin);
+    size_t base = first * across;
+    for (size_t k = rank - 1, rest = begin / width; k-- > 0; rest /= size_t(indices.dims[k])) {
+      if (k != axis) base += rest % size_t(indices.dims[k]) * size_t(strides[k]);
+    }
+    for (size_t j = 0; j < count; ++j, base += across) {
+      const auto index = size_t(index_at(indices, begin + j, dims[axis]));
+      f(base + index * size_t(strides[axis]), begin + j);
+    }
+    begin += count;
+  }
 }
 
 // Moves elements that stand one after the other; what the type needs is looked up once.
