@@ -46,6 +46,23 @@ struct Border {
   }
 };
 
+// Equal elements of any type; of few, those of four bytes have no call.
+struct Filler {
+  DType type;
+  const void* constant;
+  Isa isa;
+
+  void fill(void* to, size_t begin, size_t count) const {
+    if (type == DType::f32 && count <= 16) {
+      std::fill_n(static_cast<float*>(to) + begin, count, *static_cast<const float*>(constant));
+      return;
+    }
+    Loops loops;
+    loops.add(int64_t(count), 0, 1);
+    strided_copy(loops, type, constant, 0, to, int64_t(begin), nullptr, isa);
+  }
+};
+
 // Row by row: the innermost axis that is padded is a border, a run that is copied whole, and a
 // border; what lies behind that axis moves with its elements.
 void pad_rows(const View& x, const View& y, std::span<const int64_t> begins,
@@ -67,36 +84,47 @@ void pad_rows(const View& x, const View& y, std::span<const int64_t> begins,
   const int64_t run = std::clamp<int64_t>(inner.n - first - std::max<int64_t>(0, -inner.end), 0,
                                           int64_t(width) - left);
   const size_t line = width * each;
+  // The elements that stand in the borders of the innermost axis, before and behind the run.
+  SmallInts sources;
+  for (int64_t i = 0; mode != Mode::constant && i < int64_t(width); ++i) {
+    if (i == left) i += run;
+    if (i < int64_t(width)) sources.push_back(inner.source(i));
+  }
+  const RowCopy copy_some(x.type);
+  const Filler filler{y.type, constant, isa};
   share_rows(pool, y.count / line, line, y.type, [&](size_t row, size_t last) {
+    SmallInts at(rank - 1);
+    for (size_t axis = rank - 1, rest = row; axis-- > 0; rest /= size_t(y.dims[axis]))
+      at[axis] = int64_t(rest % size_t(y.dims[axis]));
     for (; row < last; ++row) {
       int64_t base = 0;
       bool outside = false;
-      for (size_t axis = rank - 1, rest = row; axis-- > 0; rest /= size_t(y.dims[axis])) {
-        const int64_t at = border(axis).source(int64_t(rest % size_t(y.dims[axis])));
-        outside |= at < 0;
-        base += at * strides[axis];
+      for (size_t axis = 0; axis < rank - 1; ++axis) {
+        const int64_t source = border(axis).source(at[axis]);
+        outside |= source < 0;
+        base += source * strides[axis];
+      }
+      for (size_t axis = rank - 1; axis-- > 0;) {
+        if (++at[axis] < y.dims[axis]) break;
+        at[axis] = 0;
       }
       const auto copy = [&](int64_t from, size_t to, size_t count) {
-        copy_row(x.type, x.raw, size_t(base) + size_t(from) * each, y.raw, row * line + to * each,
-                 count * each);
-      };
-      const auto fill_run = [&](size_t from, size_t count) {
-        Loops loops;
-        loops.add(int64_t(count * each), 0, 1);
-        strided_copy(loops, y.type, constant, 0, y.raw, int64_t(row * line + from * each), nullptr,
-                     isa);
+        copy_some(x.raw, size_t(base) + size_t(from) * each, y.raw, row * line + to * each,
+                  count * each);
       };
       if (outside) {
-        fill_run(0, width);
+        filler.fill(y.raw, row * line, line);
         continue;
       }
-      copy(first, size_t(left), size_t(run));
-      const auto edge = [&](size_t from, size_t to) {
-        if (mode == Mode::constant) return fill_run(from, to - from);
-        for (size_t i = from; i < to; ++i) copy(inner.source(int64_t(i)), i, 1);
-      };
-      edge(0, size_t(left));
-      edge(size_t(left + run), width);
+      const auto behind = size_t(left + run);
+      if (run > 0) copy(first, size_t(left), size_t(run));
+      if (mode == Mode::constant) {
+        filler.fill(y.raw, row * line, size_t(left) * each);
+        filler.fill(y.raw, row * line + behind * each, (width - behind) * each);
+        continue;
+      }
+      for (size_t i = 0; i < sources.size(); ++i)
+        copy(sources[i], i < size_t(left) ? i : i + size_t(run), 1);
     }
   });
 }
