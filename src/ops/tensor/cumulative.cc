@@ -38,22 +38,37 @@ template <class T, class C, class Load, class Store>
 void chains(const Cumulative& a, const View& x, const View& y, size_t axis, Pool* pool, Load in,
             Store out) {
   const AxisSplit at = split_at(x.dims, axis);
-  const size_t lanes = at.outer * at.inner;
+  // Neighbouring chains take their steps together: elements are met in the order of memory.
+  constexpr size_t kTogether = 128;
+  const size_t pieces = (at.inner + kTogether - 1) / kTogether;
+  const auto step = [&](T from, T& to, C& state) {
+    const C value = in(from), next = a.product ? C(state * value) : C(state + value);
+    to = out(a.exclusive ? state : next);
+    state = next;
+  };
   const auto some = [&](size_t begin, size_t end, int) {
-    for (size_t lane = begin; lane < end; ++lane) {
-      const size_t base = lane / at.inner * at.size * at.inner + lane % at.inner;
-      C state = a.product ? C(1) : C(0);
+    for (size_t piece = begin; piece < end; ++piece) {
+      const size_t first = piece % pieces * kTogether, n = std::min(kTogether, at.inner - first);
+      const size_t base = piece / pieces * at.size * at.inner + first;
+      const T* from = x.data<T>() + base;
+      T* to = y.data<T>() + base;
+      const auto place = [&](size_t i) { return (a.reverse ? at.size - 1 - i : i) * at.inner; };
+      C state[kTogether];
+      std::fill_n(state, n, a.product ? C(1) : C(0));
+      if (at.inner == 1) {
+        C alone = state[0];
+        for (size_t i = 0; i < at.size; ++i) step(from[place(i)], to[place(i)], alone);
+        continue;
+      }
       for (size_t i = 0; i < at.size; ++i) {
-        const size_t place = base + (a.reverse ? at.size - 1 - i : i) * at.inner;
-        const C value = in(x.data<T>()[place]);
-        const C next = a.product ? C(state * value) : C(state + value);
-        y.data<T>()[place] = out(a.exclusive ? state : next);
-        state = next;
+        const size_t row = place(i);
+        for (size_t j = 0; j < n; ++j) step(from[row + j], to[row + j], state[j]);
       }
     }
   };
-  if (pool == nullptr) return some(0, lanes, 0);
-  pool->parallel(lanes, std::max<size_t>(1, 8192 / std::max<size_t>(1, at.size)), some);
+  if (pool == nullptr) return some(0, at.outer * pieces, 0);
+  const size_t each = at.size * std::min(kTogether, at.inner);
+  pool->parallel(at.outer * pieces, std::max<size_t>(1, 8192 / std::max<size_t>(1, each)), some);
 }
 
 Status reference(const Cumulative& a, Args& args) {
@@ -79,7 +94,12 @@ std::vector<Case> cases_sum() {
            .opset = 11,
            .attrs = {{"exclusive", int64_t{1}}, {"reverse", int64_t{1}}},
            .inputs = {Tensor::of<uint32_t>({3}, {1, 2, 3}), Tensor::scalar<int32_t>(-1)},
-           .expected = {Tensor::of<uint32_t>({3}, {5, 3, 0})}}};
+           .expected = {Tensor::of<uint32_t>({3}, {5, 3, 0})}},
+          {.name = "along_the_first_axis",
+           .opset = 11,
+           .attrs = {},
+           .inputs = {Tensor::of<float>({2, 3}, {1, 2, 3, 4, 5, 6}), Tensor::scalar<int32_t>(0)},
+           .expected = {Tensor::of<float>({2, 3}, {1, 2, 3, 5, 7, 9})}}};
 }
 std::vector<Case> cases_product() {
   return {{.name = "integers_wrap",
