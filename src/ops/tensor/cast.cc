@@ -254,21 +254,40 @@ bool fits_native(const Cast& a, const Call& call) {
   return native(call.in[0].type) && native(a.to) && call.in[0].type != a.to;
 }
 
+// Sixteen at a time, a number of steps that the compiler knows and makes vectors of.
+template <class S, class D>
+void convert_all(const S* __restrict from, D* __restrict to, size_t n) {
+  using In = std::conditional_t<std::is_same_v<S, bool>, uint8_t, S>;
+  const auto* in = reinterpret_cast<const In*>(from);
+  const auto one = [](In x) {
+    if constexpr (std::is_same_v<S, F16> || std::is_same_v<S, BF16>) {
+      return convert<float, D>(float(x));
+    } else if constexpr (std::is_same_v<S, bool>) {
+      return convert<uint8_t, D>(x != 0);
+    } else if constexpr (std::is_same_v<S, float> && std::is_integral_v<D> && sizeof(D) <= 2 &&
+                         !std::is_same_v<D, bool>) {
+      // The bounds are whole numbers of float, so they may come before the integer.
+      constexpr float kLeast = std::numeric_limits<D>::min(), kMost = std::numeric_limits<D>::max();
+      const float number = x == x ? x : 0.0f, low = number < kMost ? number : kMost;
+      return D(int32_t(low > kLeast ? low : kLeast));
+    } else {
+      return convert<S, D>(x);
+    }
+  };
+  size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    for (size_t j = 0; j < 16; ++j) to[i + j] = one(in[i + j]);
+  }
+  for (; i < n; ++i) to[i] = one(in[i]);
+}
+
 Status run_native(const Cast&, Args& args) {
   const View &x = args.in(0), &y = args.out();
   visit_native(x.type, [&]<class S>() {
     visit_native(y.type, [&]<class D>() {
       if constexpr (!std::is_same_v<S, D>) {
         args.pool->parallel(x.count, 16384, [&](size_t begin, size_t end, int) {
-          for (size_t i = begin; i < end; ++i) {
-            if constexpr (std::is_same_v<S, F16> || std::is_same_v<S, BF16>) {
-              y.data<D>()[i] = convert<float, D>(float(x.data<S>()[i]));
-            } else if constexpr (std::is_same_v<S, bool>) {
-              y.data<D>()[i] = convert<uint8_t, D>(x.data<uint8_t>()[i] != 0);
-            } else {
-              y.data<D>()[i] = convert<S, D>(x.data<S>()[i]);
-            }
-          }
+          convert_all(x.data<S>() + begin, y.data<D>() + begin, end - begin);
         });
       }
     });
@@ -320,49 +339,57 @@ Tensor packed(DType type, Dims dims, std::initializer_list<int> values) {
 }
 
 std::vector<Case> cases_cast() {
-  return {{.name = "opset1_names_the_type",
-           .opset = 1,
-           .attrs = {{"to", std::string("INT32")}},
-           .inputs = {Tensor::of<float>(
-               {4}, {-1.9f, 2.9f, 3e9f, std::numeric_limits<float>::quiet_NaN()})},
-           .expected = {Tensor::of<int32_t>({4}, {-1, 2, 2147483647, 0})}},
-          {.name = "integers_keep_their_low_bits",
-           .opset = 13,
-           .attrs = {{"to", int64_t{3}}},
-           .inputs = {Tensor::of<int16_t>({2}, {200, -129})},
-           .expected = {Tensor::of<int8_t>({2}, {-56, 127})}},
-          {.name = "four_bits_take_the_nearest_integer",
-           .opset = 21,
-           .attrs = {{"to", int64_t(DType::i4)}},
-           .inputs = {Tensor::of<float>({6}, {2.6f, -2.6f, 1.5f, 0.5f, -0.5f, 9.f})},
-           .expected = {packed(DType::i4, {6}, {3, -3, 2, 0, 0, -7})}},
-          {.name = "a_large_integer_is_rounded_once",
-           .opset = 13,
-           .attrs = {{"to", int64_t{1}}},
-           .inputs = {Tensor::of<int64_t>({2}, {0x2000002000000001, -0x2000002000000001})},
-           .expected = {Tensor::of<float>({2}, {0x1.000002p61f, -0x1.000002p61f})}},
-          {.name = "numbers_become_shortest_text",
-           .opset = 9,
-           .attrs = {{"to", int64_t{8}}},
-           .inputs = {Tensor::of<float>(
-               {5}, {0.1f, -3, 1e-5f, 1e20f, std::numeric_limits<float>::infinity()})},
-           .expected = {Tensor::of<std::string>({5}, {"0.1", "-3.0", "1e-05", "1e+20", "INF"})}},
-          {.name = "text_becomes_numbers",
-           .opset = 9,
-           .attrs = {{"to", int64_t{7}}},
-           .inputs = {Tensor::of<std::string>({3}, {"9007199254740993", " +12 ", "-1e2"})},
-           .expected = {Tensor::of<int64_t>({3}, {9007199254740993, 12, -100})}},
-          {.name = "text_of_booleans_becomes_numbers",
-           .opset = 9,
-           .attrs = {{"to", int64_t{3}}},
-           .inputs = {Tensor::of<std::string>({2}, {"True", "False"})},
-           .expected = {Tensor::of<int8_t>({2}, {1, 0})}},
-          between("every_f16_widened", DType::f32, patterns<uint16_t>(DType::f16, 1, 65536)),
-          between("every_bf16_widened", DType::f32, patterns<uint16_t>(DType::bf16, 1, 65536)),
-          between("floats_to_f16", DType::f16, patterns<uint32_t>(DType::f32, 0x40801, 16270)),
-          between("ties_to_f16", DType::f16, patterns<uint32_t>(DType::f32, 0x11000, 61681)),
-          between("floats_to_bf16", DType::bf16, patterns<uint32_t>(DType::f32, 0x40801, 16270)),
-          between("ties_to_bf16", DType::bf16, patterns<uint32_t>(DType::f32, 0x98000, 6898))};
+  return {
+      {.name = "opset1_names_the_type",
+       .opset = 1,
+       .attrs = {{"to", std::string("INT32")}},
+       .inputs = {Tensor::of<float>({4},
+                                    {-1.9f, 2.9f, 3e9f, std::numeric_limits<float>::quiet_NaN()})},
+       .expected = {Tensor::of<int32_t>({4}, {-1, 2, 2147483647, 0})}},
+      {.name = "integers_keep_their_low_bits",
+       .opset = 13,
+       .attrs = {{"to", int64_t{3}}},
+       .inputs = {Tensor::of<int16_t>({2}, {200, -129})},
+       .expected = {Tensor::of<int8_t>({2}, {-56, 127})}},
+      {.name = "four_bits_take_the_nearest_integer",
+       .opset = 21,
+       .attrs = {{"to", int64_t(DType::i4)}},
+       .inputs = {Tensor::of<float>({6}, {2.6f, -2.6f, 1.5f, 0.5f, -0.5f, 9.f})},
+       .expected = {packed(DType::i4, {6}, {3, -3, 2, 0, 0, -7})}},
+      {.name = "a_large_integer_is_rounded_once",
+       .opset = 13,
+       .attrs = {{"to", int64_t{1}}},
+       .inputs = {Tensor::of<int64_t>({2}, {0x2000002000000001, -0x2000002000000001})},
+       .expected = {Tensor::of<float>({2}, {0x1.000002p61f, -0x1.000002p61f})}},
+      {.name = "numbers_become_shortest_text",
+       .opset = 9,
+       .attrs = {{"to", int64_t{8}}},
+       .inputs = {Tensor::of<float>(
+           {5}, {0.1f, -3, 1e-5f, 1e20f, std::numeric_limits<float>::infinity()})},
+       .expected = {Tensor::of<std::string>({5}, {"0.1", "-3.0", "1e-05", "1e+20", "INF"})}},
+      {.name = "text_becomes_numbers",
+       .opset = 9,
+       .attrs = {{"to", int64_t{7}}},
+       .inputs = {Tensor::of<std::string>({3}, {"9007199254740993", " +12 ", "-1e2"})},
+       .expected = {Tensor::of<int64_t>({3}, {9007199254740993, 12, -100})}},
+      {.name = "text_of_booleans_becomes_numbers",
+       .opset = 9,
+       .attrs = {{"to", int64_t{3}}},
+       .inputs = {Tensor::of<std::string>({2}, {"True", "False"})},
+       .expected = {Tensor::of<int8_t>({2}, {1, 0})}},
+      between("floats_to_u8", DType::u8, patterns<uint32_t>(DType::f32, 0x40801, 16270)),
+      between("floats_to_i8", DType::i8, patterns<uint32_t>(DType::f32, 0x40801, 16270)),
+      between("floats_to_i16", DType::i16, patterns<uint32_t>(DType::f32, 0x40801, 16270)),
+      between("floats_to_u16", DType::u16, patterns<uint32_t>(DType::f32, 0x40801, 16270)),
+      between("floats_to_i32", DType::i32, patterns<uint32_t>(DType::f32, 0x40801, 16270)),
+      between("floats_to_booleans", DType::boolean, patterns<uint32_t>(DType::f32, 0x40801, 16270)),
+      between("bytes_to_floats", DType::f32, patterns<uint8_t>(DType::u8, 7, 300)),
+      between("every_f16_widened", DType::f32, patterns<uint16_t>(DType::f16, 1, 65536)),
+      between("every_bf16_widened", DType::f32, patterns<uint16_t>(DType::bf16, 1, 65536)),
+      between("floats_to_f16", DType::f16, patterns<uint32_t>(DType::f32, 0x40801, 16270)),
+      between("ties_to_f16", DType::f16, patterns<uint32_t>(DType::f32, 0x11000, 61681)),
+      between("floats_to_bf16", DType::bf16, patterns<uint32_t>(DType::f32, 0x40801, 16270)),
+      between("ties_to_bf16", DType::bf16, patterns<uint32_t>(DType::f32, 0x98000, 6898))};
 }
 
 constexpr OpOf<Cast> kCast{
