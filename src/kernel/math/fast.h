@@ -180,21 +180,28 @@ SDX_INLINE F sigmoid_by_table(F z) {
   return times_power_of_two(fma(p, t, lookup(T::p0, at)), shifted);
 }
 
+// Where a table of eight is looked up at once: whether all lanes lie in it, and then the result. No
+// lane is NaN then.
+template <class F>
+SDX_INLINE bool sigmoid_is_near(F x, [[maybe_unused]] F& y) {
+  if constexpr (requires { lookup(SigmoidNear::p0, bits(x)); }) {
+    const F below_0 = negative_magnitude(x);
+    if (!all(below_0 > F(SigmoidNear::kLeast))) return false;
+    const F below = sigmoid_by_table<SigmoidNear>(below_0);
+    y = select_negative(x, below, F(1.0f) - below);
+    return true;
+  }
+  return false;
+}
+
 // 1 / (1 + e^-x), for x > 0 as the difference from 1 of its value for -x. NaN gives a number.
 //
 // Below -87 it is 0. It would be less than 2^-125 there and soon subnormal, and so would x times
 // it: a product that meets such numbers takes a hundred times as long on common machines.
 template <class F>
-SDX_INLINE F sigmoid_of_number(F x) {
+SDX_INLINE F sigmoid_of_any(F x) {
   const F least(-87.0f);
   const F below_0 = negative_magnitude(x);
-  const auto is_negative = bits(x) < typename F::Int(0);
-  if constexpr (requires { lookup(SigmoidNear::p0, bits(x)); }) {
-    if (all(below_0 > F(SigmoidNear::kLeast))) {
-      const F below = sigmoid_by_table<SigmoidNear>(below_0);
-      return select(is_negative, below, F(1.0f) - below);
-    }
-  }
   const F z = max_raw(below_0, least);  // -87 for NaN, too
   F below = sigmoid_by_table<SigmoidTable>(z);
   const auto far = z < F(-10.0f);
@@ -202,11 +209,18 @@ SDX_INLINE F sigmoid_of_number(F x) {
     below = select(far, sigmoid_far_below(z), below);
     below = select(below_0 < least, F(0.0f), below);
   }
-  return select(is_negative, below, F(1.0f) - below);
+  return select_negative(x, below, F(1.0f) - below);
+}
+template <class F>
+SDX_INLINE F sigmoid_of_number(F x) {
+  F y;
+  return sigmoid_is_near(x, y) ? y : sigmoid_of_any(x);
 }
 template <class F>
 SDX_INLINE F sigmoid(F x) {
-  return select(is_nan(x), nan<F>(), sigmoid_of_number(x));
+  F y;
+  if (sigmoid_is_near(x, y)) return y;
+  return select(is_nan(x), nan<F>(), sigmoid_of_any(x));
 }
 
 // Below 0.6: x + x^3 p(x^2); above: 1 - 2 / (e^2|x| + 1).
@@ -314,7 +328,11 @@ SDX_INLINE F erf_up_to_4(F m) {
 
 template <class F>
 SDX_INLINE F erf(F x) {
-  return select(is_nan(x), nan<F>(), with_sign(erf_up_to_4(min_raw(abs(x), F(4.0f))), x));
+  const F m = abs(x);
+  if constexpr (requires { lookup(ErfNear::p0, bits(m)); }) {
+    if (all(m < F(ErfNear::kMost))) return with_sign(erf_by_table<ErfNear>(m), x);
+  }
+  return select(is_nan(x), nan<F>(), with_sign(erf_by_table<ErfTable>(min_raw(m, F(4.0f))), x));
 }
 
 }  // namespace sdx::lanes

@@ -58,6 +58,15 @@ template <class F>
 SDX_INLINE F with_sign(F a, F b) {
   return from_bits(bits(a) | (bits(b) & sign_bit<F>()));
 }
+// a where the sign of x is set, else b.
+template <class F>
+SDX_INLINE F select_negative(F x, F a, F b) {
+  if constexpr (requires { blend_by_sign(x, a, b); }) {
+    return blend_by_sign(x, a, b);
+  } else {
+    return select(bits(x) < typename F::Int(0), a, b);
+  }
+}
 template <class F>
 SDX_INLINE F copysign(F a, F b) {
   return with_sign(lanes::abs(a), b);

@@ -75,6 +75,11 @@ template <class M, class T>
 SDX_INLINE Pair<T> select(Pair<M> m, Pair<T> a, Pair<T> b) {
   return {select(m.lo, a.lo, b.lo), select(m.hi, a.hi, b.hi)};
 }
+template <class T>
+SDX_INLINE auto blend_by_sign(Pair<T> x, Pair<T> a, Pair<T> b)
+    -> Pair<decltype(blend_by_sign(x.lo, a.lo, b.lo))> {
+  return {blend_by_sign(x.lo, a.lo, b.lo), blend_by_sign(x.hi, a.hi, b.hi)};
+}
 template <class M>
 SDX_INLINE bool any(Pair<M> m) {
   return any(m.lo | m.hi);
