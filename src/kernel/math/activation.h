@@ -29,16 +29,16 @@ SDX_INLINE F gelu(F x) {
 // root as the float nearest to it, as exporters write it.
 //
 // pow(x, 3) is the cube in double, rounded; the square and the product with what each of them lost
-// round to the same float for every x up to 16, beyond which the hyperbolic tangent is 1. (A cube
-// that underflows adds nothing to x.)
+// round to the same float for every magnitude up to 5.25, beyond which the hyperbolic tangent is 1.
+// (A cube that underflows adds nothing to x.) All steps within are odd: the sign comes back last.
 template <class F>
 SDX_INLINE F gelu_tanh(F x) {
-  const F bounded = with_sign(min_raw(abs(x), F(16.0f)), x);
-  const F square = bounded * bounded, square_lost = fma(bounded, bounded, negate(square));
-  const F product = square * bounded, product_lost = fma(square, bounded, negate(product));
-  const F cube = product + fma(square_lost, bounded, product_lost);
-  const F inner = F(0x1.988454p-1f) * (bounded + F(0x1.6e4e26p-5f) * cube);
-  return canonical((F(0.5f) * x) * (F(1.0f) + tanh(inner)));
+  const F m = min_raw(abs(x), F(5.25f)), minus_m = negate(m);
+  const F square = m * m, minus_square_lost = fma(minus_m, m, square);
+  const F product = square * m, minus_product_lost = fma(square, minus_m, product);
+  const F cube = product - fma(minus_square_lost, m, minus_product_lost);
+  const F inner = F(0x1.988454p-1f) * (m + F(0x1.6e4e26p-5f) * cube);  // at most 9.36
+  return canonical((F(0.5f) * x) * (F(1.0f) + with_sign(tanh_up_to_9(inner), x)));
 }
 
 template <class F>

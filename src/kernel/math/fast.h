@@ -1,5 +1,5 @@
-// exp, expm1, tanh, sigmoid and erf in single precision: the functions that sit in the inner loops
-// of models.
+// exp, expm1, sigmoid and erf in single precision: with tanh (tanh.h) the functions that sit in the
+// inner loops of models.
 //
 // Each carries the part of its result that one float cannot hold to the last step and rounds there,
 // so that the error stays close to half a unit in the last place (docs/numerics_bounds.md has the
@@ -9,16 +9,6 @@
 #include "kernel/simd/generic.h"
 
 namespace sdx::lanes {
-
-// c[0] + c[1] x + ... by Horner's rule, each step one fma.
-template <class F, class... C>
-SDX_INLINE F polynomial(F x, float c0, C... c) {
-  if constexpr (sizeof...(c) == 0) {
-    return F(c0);
-  } else {
-    return fma(polynomial(x, c...), x, F(c0));
-  }
-}
 
 // e^x = (hi + lo) * 2^n, hi in [0.7, 1.42], lo below half its last place: x = n ln 2 + r, e^r = 1 +
 // r + r^2 q(r). For |x| <= 126.
@@ -221,29 +211,6 @@ SDX_INLINE F sigmoid(F x) {
   F y;
   if (sigmoid_is_near(x, y)) return y;
   return select(is_nan(x), nan<F>(), sigmoid_of_any(x));
-}
-
-// Below 0.6: x + x^3 p(x^2); above: 1 - 2 / (e^2|x| + 1).
-template <class F>
-SDX_INLINE F tanh(F x) {
-  const F magnitude = abs(x);
-  const F bounded = min_raw(magnitude, F(10.0f));
-  const auto e = exp_parts(bounded + bounded);
-  const F hi = times_power_of_two(e.hi, e.shifted), lo = e.lo * power_of_two(e.shifted);
-  const F below = hi + F(1.0f);
-  const F below_lo = (F(1.0f) - (below - hi)) + lo;
-  const F minus_half = F(-1.0f) / below;
-  const F minus_q = minus_half + minus_half;
-  const F minus_rest = fma(minus_q, below_lo, fma(minus_q, below, F(2.0f))) * minus_half;
-  const F large = F(1.0f) + minus_q;
-  const F lost = (F(1.0f) - large) + minus_q;
-  const F rounded = large + (lost + minus_rest);
-
-  const F s = x * x;
-  const F p = polynomial(s, -0x1.555554p-2f, 0x1.111086p-3f, -0x1.b9f592p-5f, 0x1.63e038p-6f,
-                         -0x1.0dc16p-7f, 0x1.201034p-9f);
-  const F small = fma(magnitude * s, p, magnitude);
-  return select(is_nan(x), nan<F>(), with_sign(select(magnitude < F(0.6f), small, rounded), x));
 }
 
 // The magnitude of erf in sixteen intervals of 17/64 about multiples of it, a polynomial in t, the

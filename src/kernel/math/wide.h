@@ -3,7 +3,7 @@
 // half a unit in the last place and a little.
 #pragma once
 
-#include "kernel/math/fast.h"
+#include "kernel/math/tanh.h"
 
 namespace sdx {
 
