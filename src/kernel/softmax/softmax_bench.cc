@@ -17,5 +17,13 @@ const int rows = bench_levels("softmax_rows", [](benchmark::State& state, Isa is
   report_elements(state, x.size());
 });
 
+const int windows = bench_levels("softmax_windows_of_49", [](benchmark::State& state, Isa isa) {
+  constexpr size_t kRows = 64, kColumns = 49;
+  std::vector<float> x(kRows * kColumns), y(x.size());
+  for (size_t i = 0; i < x.size(); ++i) x[i] = float(i % 97) / 31;
+  for (auto _ : state) SDX_PICK(softmax_apart, isa)(x.data(), y.data(), kRows, kColumns);
+  report_elements(state, x.size());
+});
+
 }  // namespace
 }  // namespace sdx

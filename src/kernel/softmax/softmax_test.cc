@@ -114,5 +114,27 @@ TEST(SoftmaxApart, has_the_bits_of_the_softmax_of_rows_of_every_length) {
   }
 }
 
+// Near each other, as sixteen rows must be to be taken together; from the second sixteen on with a
+// NaN, in whole vectors and behind them.
+TEST(SoftmaxApart, has_the_bits_of_the_softmax_of_short_rows_in_place) {
+  const size_t rows = 53;
+  for (size_t n = 1; n <= 270; n += n < 70 ? 1 : 13) {
+    const Philox random(n);
+    std::vector<float> x(rows * n);
+    for (size_t i = 0; i < x.size(); ++i) x[i] = float(random.uniform(uint32_t(i)) - 0.5) * 20;
+    x[19 * n] = NAN;
+    x[36 * n + n - 1] = NAN;
+    std::vector<float> expected = x;
+    for (size_t r = 0; r < rows; ++r) softmax(expected.data() + r * n, n);
+    for (float& e : expected) e = e != e ? __builtin_nanf("") : e;
+    for (const Isa isa : available_isas()) {
+      std::vector<float> y = x;
+      SDX_PICK(softmax_apart, isa)(y.data(), y.data(), rows, n);
+      EXPECT_EQ(std::memcmp(y.data(), expected.data(), y.size() * sizeof(float)), 0)
+          << isa_name(isa) << " n " << n;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sdx
