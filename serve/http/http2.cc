@@ -253,7 +253,7 @@ struct Callbacks {
       if (bytes.empty()) stream->out.pop_front();
     }
     if (!stream->out.empty()) return static_cast<ssize_t>(count);
-    if (!stream->ended) return count > 0 ? static_cast<ssize_t>(count) : NGHTTP2_ERR_DEFERRED;
+    if (!stream->ended) return count > 0 ? ssize_t(count) : ssize_t{NGHTTP2_ERR_DEFERRED};
     *flags |= NGHTTP2_DATA_FLAG_EOF;
     if (stream->grpc_status >= 0) {
       *flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM;

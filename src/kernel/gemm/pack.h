@@ -86,7 +86,7 @@ inline void pack_quads(const float* in, size_t stride, size_t rows, size_t k, fl
       for (size_t j = 0; j < 4; ++j) o[j] = p[j * stride];
     }
   }
-  for (; r < rows; ++r) {
+  for (size_t left = rows % 4; left != 0; --left, ++r) {
     const float* p = in + r * stride;
     float* o = out + r;
     for (size_t i = 0; i < k; ++i, o += step) *o = p[i];
