@@ -5,6 +5,7 @@
 #include "base/slab.h"
 #include "kernel/conv/int8_channels_last/conv_int8_channels_last.h"
 #include "kernel/quant/quant.h"
+#include "kernel/turn/turn.h"
 #include "ops/noise.h"
 #include "ops/quant/integer_sums.h"
 #include "ops/quant/saturate.h"
@@ -87,16 +88,24 @@ Status reference(const QLinearMatMul&, Args& args) {
 }
 
 // [columns][rows] of [rows][columns], square by square, so that both stay in cache.
-void turn_bytes(const uint8_t* from, size_t rows, size_t columns, uint8_t* to) {
-  constexpr size_t kSide = 64;
-  for (size_t row = 0; row < rows; row += kSide) {
-    for (size_t column = 0; column < columns; column += kSide) {
-      const size_t row_end = std::min(rows, row + kSide);
-      for (size_t j = column; j < std::min(columns, column + kSide); ++j) {
-        for (size_t i = row; i < row_end; ++i) to[j * rows + i] = from[i * columns + j];
-      }
+void turn_bytes(const uint8_t* from, size_t rows, size_t columns, uint8_t* to, Pool& pool,
+                Isa isa) {
+  const TurnBlock part = turn_block(1, columns, rows);
+  const size_t across = (columns + part.rows - 1) / part.rows;
+  const size_t down = (rows + part.columns - 1) / part.columns;
+  pool.parallel(across * down, 1, [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; ++i) {
+      const size_t column = i / down * part.rows, row = i % down * part.columns;
+      Turn tile;
+      tile.from = reinterpret_cast<const char*>(from) + row * columns + column;
+      tile.from_column = int64_t(columns);
+      tile.to = reinterpret_cast<char*>(to) + column * rows + row;
+      tile.to_row = int64_t(rows);
+      tile.rows = std::min(part.rows, columns - column);
+      tile.columns = std::min(part.columns, rows - row);
+      SDX_PICK(turn, isa)(1, tile);
     }
-  }
+  });
 }
 
 // Integers with one ratio for all, or one per column.
@@ -227,7 +236,8 @@ std::shared_ptr<const void> pack_image(const QLinearMatMul&, const Call& call, P
   const Int8ChannelsLastShape s = as_image(a, b);
   const Tensor& w = *call.in[3].value;
   std::vector<uint8_t> columns(s.channels * s.out_channels);
-  turn_bytes(static_cast<const uint8_t*>(w.raw()), s.channels, s.out_channels, columns.data());
+  turn_bytes(static_cast<const uint8_t*>(w.raw()), s.channels, s.out_channels, columns.data(), pool,
+             call.isa);
   std::shared_ptr<void> packed = allocate_lasting(conv_int8_channels_last_packed_bytes(s));
   conv_int8_channels_last_pack(s, columns.data(), w.type() == DType::i8, packed.get(), pool,
                                call.isa);
