@@ -1,7 +1,10 @@
 // RoiAlign.
+#include <array>
 #include <cmath>
+#include <vector>
 
 #include "base/deadline.h"
+#include "ops/noise.h"
 #include "ops/pool/pool.h"
 #include "ops/pool/roi.h"
 
@@ -144,6 +147,94 @@ Status reference(const RoiAlign& a, Args& args) {
   return status;
 }
 
+// Averages of floats: where a bin's samples lie and how much their neighbours weigh is found once
+// for all channels. A sample outside adds +0 to a sum that began with +0, which is nothing.
+class RoiBin {
+ public:
+  RoiBin(const float* image, size_t plane, size_t channels)
+      : image_(image), plane_(plane), sums_(channels) {}
+
+  void sample(const Between<float>& y, const Between<float>& x, int64_t width) {
+    if (!y.inside || !x.inside) return;
+    const float hy = 1.0f - y.part, hx = 1.0f - x.part;
+    samples_[count_++] = {{size_t(y.low * width + x.low), size_t(y.low * width + x.high),
+                           size_t(y.high * width + x.low), size_t(y.high * width + x.high)},
+                          {hy * hx, hy * x.part, y.part * hx, y.part * x.part}};
+    if (count_ == samples_.size()) add();
+  }
+  // Ends the bin: its averages of all channels, `step` apart.
+  void put(float* to, size_t step, float samples) {
+    add();
+    for (float& sum : sums_) {
+      *to = store<float>(sum / samples);
+      to += step;
+      sum = 0;
+    }
+  }
+
+ private:
+  struct Sample {
+    size_t at[4];
+    float weight[4];
+  };
+  void add() {
+    const float* plane = image_;
+    for (float& total : sums_) {
+      float sum = total;
+      for (size_t i = 0; i < count_; ++i) {
+        const auto term = [&, &s = samples_[i]](int k) { return s.weight[k] * plane[s.at[k]]; };
+        sum = sum + (((term(0) + term(1)) + term(2)) + term(3));
+      }
+      total = sum;
+      plane += plane_;
+    }
+    count_ = 0;
+  }
+
+  const float* image_;
+  const size_t plane_;
+  std::vector<float> sums_;  // of the channels
+  std::array<Sample, 64> samples_;
+  size_t count_ = 0;
+};
+
+bool fits(const RoiAlign& a, const Call& call) { return !a.max && call.in[0].type == DType::f32; }
+
+Status run(const RoiAlign& a, Args& args) {
+  const View &x = args.in(0), &rois = args.in(1);
+  const int64_t height = x.dims[2], width = x.dims[3];
+  const auto regions = size_t(rois.dims[0]), channels = size_t(x.dims[1]);
+  const auto plane = size_t(height * width), bins = size_t(a.height * a.width);
+  const int64_t* batch = args.in(2).data<int64_t>();
+  if (args.in(2).count != regions)
+    return fail("SDX-R0313", "{} batch_indices for {} regions", args.in(2).count, regions);
+  for (size_t r = 0; r < regions; ++r) {
+    if (batch[r] < 0 || batch[r] >= x.dims[0]) return bad_region_batch(r, batch[r], x.dims[0]);
+  }
+  args.pool->parallel(regions, 1, [&](size_t begin, size_t end, int) {
+    for (size_t r = begin; r < end; ++r) {
+      const float* roi = rois.data<float>() + r * 4;
+      const RoiAxis<float> across(a, roi[0], roi[2], a.width), down(a, roi[1], roi[3], a.height);
+      RoiBin bin(x.data<float>() + size_t(batch[r]) * channels * plane, plane, channels);
+      float* to = args.out().data<float>() + r * channels * bins;
+      for (size_t b = 0; b < bins; ++b, ++to) {
+        const int64_t ph = int64_t(b) / a.width, pw = int64_t(b) % a.width;
+        for (int64_t iy = 0; iy < down.samples; ++iy) {
+          const Between<float> y(down.at(ph, iy), height);
+          for (int64_t ix = 0; ix < across.samples; ++ix) {
+            Deadline::step();  // the regions may tell how many samples there are
+            bin.sample(y, Between<float>(across.at(pw, ix), width), width);
+          }
+        }
+        bin.put(to, bins, float(std::max<int64_t>(down.samples * across.samples, 1)));
+      }
+    }
+  });
+  return ok();
+}
+
+constexpr Kernel<RoiAlign> kKernels[] = {{.name = "roi_align_f32", .fits = fits, .run = run}};
+
 std::vector<Case> cases() {
   const Tensor x = Tensor::of<float>({1, 1, 2, 2}, {1, 2, 3, 4}),
                roi = Tensor::of<float>({1, 4}, {0, 0, 1, 1});
@@ -157,7 +248,17 @@ std::vector<Case> cases() {
            .opset = 16,
            .attrs = {{"sampling_ratio", int64_t{1}}},
            .inputs = {x, roi, batch},
-           .expected = {Tensor::of<float>({1, 1, 1, 1}, {1})}}};
+           .expected = {Tensor::of<float>({1, 1, 1, 1}, {1})}},
+          {.name = "regions_in_and_around_an_image",
+           .opset = 16,
+           .attrs = {{"output_height", int64_t{3}},
+                     {"output_width", int64_t{4}},
+                     {"sampling_ratio", int64_t{9}},
+                     {"spatial_scale", 0.5f}},
+           .inputs = {
+               noise({2, 3, 9, 11}),
+               Tensor::of<float>({4, 4}, {1, 2, 17, 15, -9, -7, 3, 40, 5, 5, 5, 5, 0, 0, 60, 60}),
+               Tensor::of<int64_t>({4}, {0, 1, 1, 0})}}};
 }
 
 constexpr OpOf<RoiAlign> kRoiAlign{
@@ -167,6 +268,7 @@ constexpr OpOf<RoiAlign> kRoiAlign{
     .read = read,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = cases,
 };
 
