@@ -274,8 +274,10 @@ void convert_all(const S* __restrict from, D* __restrict to, size_t n) {
       return convert<S, D>(x);
     }
   };
+  // Integers of eight bytes become floats one by one on most machines.
+  constexpr bool kOneByOne = std::is_integral_v<In> && sizeof(In) == 8 && !std::is_integral_v<D>;
   size_t i = 0;
-  for (; i + 16 <= n; i += 16) {
+  for (; !kOneByOne && i + 16 <= n; i += 16) {
     for (size_t j = 0; j < 16; ++j) to[i + j] = one(in[i + j]);
   }
   for (; i < n; ++i) to[i] = one(in[i]);
