@@ -35,7 +35,11 @@ struct PackedRows : FetchesLater {
 };
 // Pointers that step alike stay in registers of their own: as one vector they would go through
 // memory at each step, and the loads would wait for them.
-[[gnu::always_inline]] inline void keep_apart(const float*& pointer) { asm("" : "+r"(pointer)); }
+[[gnu::always_inline]] inline void keep_apart([[maybe_unused]] const float*& pointer) {
+#if !defined(SDX_ISA_neon)  // whose loads step their own pointers
+  asm("" : "+r"(pointer));
+#endif
+}
 
 // Rows of contiguous k: one pointer for three rows, which addressing modes reach from it.
 template <int Rows>
