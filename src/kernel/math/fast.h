@@ -272,16 +272,23 @@ struct ErfNear {
                                p4 = first_eight(T::p4), p5 = first_eight(T::p5);
 };
 
-// For m from 0 to 4 (kMost of ErfNear).
-template <class T, class F>
-SDX_INLINE F erf_by_table(F m) {
-  const auto interval = bits(fma(m, F(64.0f / 17.0f), F(0x1.8p23f)));
-  const F t = m - lookup(T::point, interval);
+// The polynomial of an interval: p5 t^5 + ... + p0.
+template <class T, class I, class F>
+SDX_INLINE F polynomial(I interval, F t) {
   F p = fma(lookup(T::p5, interval), t, lookup(T::p4, interval));
   p = fma(p, t, lookup(T::p3, interval));
   p = fma(p, t, lookup(T::p2, interval));
   p = fma(p, t, lookup(T::p1, interval));
   p = fma(p, t, lookup(T::p0, interval));
+  return p;
+}
+
+// For m from 0 to 4 (kMost of ErfNear).
+template <class T, class F>
+SDX_INLINE F erf_by_table(F m) {
+  const auto interval = bits(fma(m, F(64.0f / 17.0f), F(0x1.8p23f)));
+  const F t = m - lookup(T::point, interval);
+  const F p = polynomial<T>(interval, t);
   const auto low = m < F(0x1.dcp-1f);  // the first four intervals
   return fma(select(low, m, t), p, select(low, m, lookup(T::start, interval)));
 }

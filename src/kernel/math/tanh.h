@@ -72,11 +72,7 @@ SDX_INLINE F tanh_by_table(F m) {
   const F place = fma(m, F(TanhTable::kPerScale), F(1.0f));
   const auto interval = shift_right_logical(bits(place), 21);
   const F t = m - lookup(T::point, interval);
-  F p = fma(lookup(T::p5, interval), t, lookup(T::p4, interval));
-  p = fma(p, t, lookup(T::p3, interval));
-  p = fma(p, t, lookup(T::p2, interval));
-  p = fma(p, t, lookup(T::p1, interval));
-  p = fma(p, t, lookup(T::p0, interval));
+  const F p = polynomial<T>(interval, t);
   return fma(t, p, select(place < F(1.25f), m, lookup(T::start, interval)));
 }
 
