@@ -64,7 +64,9 @@ class Unread {
  public:
   explicit Unread(const typed::Graph& graph) : readers_(graph.size(), 0) {
     for (const typed::Node& node : graph.nodes()) {
-      for (const typed::Outlet input : node.inputs) readers_[at(input)] += input.present() ? 1 : 0;
+      for (const typed::Outlet input : node.inputs) {
+        if (input.present()) ++readers_[input.node];
+      }
     }
     for (const typed::Output& output : graph.outputs()) ++readers_[output.outlet.node];
   }
@@ -84,7 +86,6 @@ class Unread {
   }
 
  private:
-  static size_t at(typed::Outlet input) { return input.present() ? input.node : 0; }
   std::vector<uint32_t> readers_;  // by node: inputs that are not packed yet
 };
 

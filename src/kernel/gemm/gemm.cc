@@ -23,9 +23,8 @@ bool streams_b(const GemmArgs& g) {
          is_streamed(g.m, g.k, g.ldb);
 }
 
-// One that cannot be read as it lies (transposed, or of 16 bits) is packed panel by panel on its
-// way through the cache, if few rows wait for it: a copy of the whole would go through memory
-// again.
+// A transposed one cannot be read as it lies. If few rows wait for it, it is packed panel by panel
+// on its way through the cache: a copy of the whole would go through memory again.
 bool packs_on_the_way(const GemmArgs& g) {
   return g.b_packed == nullptr && g.trans_b && g.batch == 1 && is_streamed(g.m, g.k, g.n);
 }
@@ -123,15 +122,14 @@ Product product(const GemmArgs& g, size_t index, const float* scratch) {
   return {g, index, b, kPanel * g.k, kPanel, tail};
 }
 
-// Panels [first, end) of a B that is packed on its way, one at a time into `panel`.
+// Panels [first, end) of a transposed B that is packed on its way, one at a time into `panel`.
 void run_on_the_way(const GemmArgs& g, size_t first, size_t end, float* panel, float* a_pack,
                     Isa isa) {
-  const size_t b_k = g.trans_b ? 1 : g.ldb, b_col = g.trans_b ? g.ldb : 1;
   const Product product{g, 0, panel, 0, kPanel, nullptr};
   for (size_t p = first; p < end; ++p) {
     const size_t cols = std::min(kPanel, g.n - p * kPanel);
     SDX_PICK(gemm_pack_panel, isa)
-    (at(g.b, g.b_type, p * kPanel * b_col), g.b_type, b_k, b_col, g.k, cols, panel);
+    (at(g.b, g.b_type, p * kPanel * g.ldb), g.b_type, 1, g.ldb, g.k, cols, panel);
     GemmBlock block = product.block(0, g.m, p, p + 1, a_pack);
     block.b_panel = kPanel * g.k;
     if (cols < kPanel) block.b_tail = panel;
