@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """make_planted.py SOURCE_DIR OUT.cc: the planner with one bug planted, many times over.
 
-Each bug is a small change to the text of src/plan/memory.cc with its offsets.cc, or of src/plan/plan.cc. Every copy gets
-a namespace of its own; planted.cc chooses which copy is called in place of the real one. A bug whose text is not found exactly once
-is an error: the planner has changed and the bug must follow."""
+Each bug is a small change to the text of src/plan/memory.cc with its offsets.cc, of src/plan/plan.cc or of src/plan/packing.cc.
+Every copy gets a namespace of its own; planted.cc chooses which copy is called in place of the real one. A bug whose text is not
+found exactly once is an error: the planner has changed and the bug must follow."""
 import re
 import sys
 
-MEMORY, PLAN = 'src/plan/memory.cc', 'src/plan/plan.cc'
-FILES = {MEMORY: ['src/plan/offsets.cc', MEMORY], PLAN: [PLAN]}
+MEMORY, PLAN, PACKING = 'src/plan/memory.cc', 'src/plan/plan.cc', 'src/plan/packing.cc'
+FILES = {MEMORY: ['src/plan/offsets.cc', MEMORY], PLAN: [PLAN], PACKING: [PACKING]}
 BUGS = [
     # Offsets.
     ('blocks_that_end_where_another_begins_may_overlap', MEMORY, 'blocks_[j].first > block.last', 'blocks_[j].first >= block.last'),
@@ -81,7 +81,8 @@ BUGS = [
     # Programs inside of products, and weights that were packed.
     ('an_operand_may_come_after_the_product', PLAN, ' ||\n                 step_of[input.node] < s;', ' || true;'),
     ('a_product_that_is_an_output_is_fused', PLAN, ' || step.late ||\n        is_output[step.node])', ' || step.late)'),
-    ('weights_that_are_still_read_are_given_back', PLAN, '!is_packed(packed, i)) needed', '!is_packed(packed, i) && inputs[i].node % 2 == 0) needed'),
+    ('weights_that_are_still_read_are_given_back', PACKING, '!is_packed(packed, i)) needed',
+     '!is_packed(packed, i) && inputs[i].node % 2 == 0) needed'),
 ]
 
 
@@ -107,7 +108,7 @@ def main():
         print('namespace sdx::proofs {\nconst std::vector<Bug>& bugs() {\n  static const std::vector<Bug> kBugs = {', file=file)
         for number, (name, path, _, _) in enumerate(BUGS):
             mine = [f'&plan::planted_{number}::{function}' if path == of else 'nullptr' for function, of in
-                    (('lay_out', MEMORY), ('place_wires', MEMORY), ('choose_steps', PLAN), ('forget_packed', PLAN))]
+                    (('lay_out', MEMORY), ('place_wires', MEMORY), ('choose_steps', PLAN), ('forget_packed', PACKING))]
             print(f'      {{"{name}", {", ".join(mine)}}},', file=file)
         print('  };\n  return kBugs;\n}\n}  // namespace sdx::proofs', file=file)
 
