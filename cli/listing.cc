@@ -59,7 +59,7 @@ std::string list(const std::vector<T>& items, F&& text) {
   return all + (items.size() > kMost ? fmt::format(", ... {} in all]", items.size()) : "]");
 }
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   constexpr size_t kMost = 60;
   std::string out = "'";
   for (const char c : text.substr(0, kMost)) {
@@ -78,7 +78,7 @@ std::string attribute_text(const model::Attribute& a) {
     case i:
       return std::to_string(a.i);
     case s:
-      return quoted(a.s);
+      return in_quotes(a.s);
     case t:
       return "<Tensor>";
     case g:
@@ -88,7 +88,7 @@ std::string attribute_text(const model::Attribute& a) {
     case ints:
       return list(a.ints, [](int64_t x) { return std::to_string(x); });
     case strings:
-      return list(a.strings, quoted);
+      return list(a.strings, in_quotes);
     case tensors:
       return list(a.tensors, [](const auto&) { return std::string("<Tensor>"); });
     case graphs:

@@ -70,7 +70,7 @@ void Checker::attributes(const model::Node& node, const Signature* signature, Sc
     attribute_texts(a, node, here);
     attribute_parts(a, scope, here);
     if (!a.name.empty() && !seen.insert(a.name).second) {
-      report(rule::attribute_repeated, place, "attribute {} is given twice", quoted(a.name));
+      report(rule::attribute_repeated, place, "attribute {} is given twice", in_quotes(a.name));
     }
     if (signature == nullptr || a.name.empty() || a.name.starts_with("__")) continue;
     const AttrDecl* declared = signature->attribute(a.name);
@@ -78,7 +78,7 @@ void Checker::attributes(const model::Node& node, const Signature* signature, Sc
       std::vector<std::string_view> known;
       for (const AttrDecl& decl : signature->attributes) known.push_back(decl.name);
       Diagnostic& d = report(rule::attribute_unknown, place, "{} of version {} has no attribute {}",
-                             node.op_type, signature->since, quoted(a.name));
+                             node.op_type, signature->since, in_quotes(a.name));
       d.help = known.empty() ? "it has no attributes"
                              : fmt::format("it has: {}", fmt::join(known, ", "));
       continue;
@@ -90,14 +90,14 @@ void Checker::attributes(const model::Node& node, const Signature* signature, Sc
     const bool empty_list = values.empty() && is_list(found) && is_list(expected);
     if (found != AttributeType::undefined && found != expected && !empty_list) {
       report(rule::attribute_kind, here, "attribute {} of {} is of type {}; expected {}",
-             quoted(a.name), node.op_type, name_of(found), name_of(expected));
+             in_quotes(a.name), node.op_type, name_of(found), name_of(expected));
     }
   }
   if (signature == nullptr) return;
   for (const AttrDecl& declared : signature->attributes) {
     if (declared.required && !seen.contains(declared.name)) {
       report(rule::attribute_required, place, "{} needs the attribute {} ({}), which is not given",
-             node.op_type, quoted(declared.name), attr_type_name(declared.type));
+             node.op_type, in_quotes(declared.name), attr_type_name(declared.type));
     }
   }
 }
@@ -118,13 +118,13 @@ void Checker::attribute(const Attribute& a, const model::Function* function, con
     if (function == nullptr) {
       report(rule::reference_outside, place,
              "the attribute refers to {} of a function, but stands in none",
-             quoted(a.ref_attr_name));
+             in_quotes(a.ref_attr_name));
     } else if (!values.empty()) {
       report(rule::reference_outside, place, "the attribute refers to {} and has a value too",
-             quoted(a.ref_attr_name));
+             in_quotes(a.ref_attr_name));
     } else if (!declares(*function, a.ref_attr_name)) {
       report(rule::reference_unknown, place, "function {} has no attribute {}", function->name,
-             quoted(a.ref_attr_name));
+             in_quotes(a.ref_attr_name));
     }
     return;
   }
@@ -148,7 +148,7 @@ void Checker::attribute_texts(const Attribute& a, const model::Node& node, const
   const auto look = [&](const std::string& text) {
     if (is_utf8(text)) return true;
     add(rule::attribute_text, foreign ? Severity::warning : rule::attribute_text.severity, place,
-        fmt::format("the attribute's value {} is not UTF-8", quoted(text)));
+        fmt::format("the attribute's value {} is not UTF-8", in_quotes(text)));
     return false;
   };
   if (!look(a.s)) return;

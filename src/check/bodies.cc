@@ -53,12 +53,12 @@ bool Checker::body_counts(const model::Node& node, const model::Graph& body, siz
   }
   if (formal != inputs) {
     report(rule::body_signature, place, "the subgraph {} has {} inputs; {} gives it {}",
-           quoted(body.name), formal, node.op_type, inputs);
+           in_quotes(body.name), formal, node.op_type, inputs);
     return false;
   }
   if (body.output.size() < least_outputs || body.output.size() < node.output.size() + not_given) {
     report(rule::body_signature, place, "the subgraph {} has {} outputs; {} needs {}",
-           quoted(body.name), body.output.size(), node.op_type,
+           in_quotes(body.name), body.output.size(), node.op_type,
            std::max(least_outputs, node.output.size() + not_given));
     return false;
   }
@@ -70,7 +70,7 @@ void Checker::if_branches(const model::Node& node, Scope& scope, const Place& pl
   for (const model::Graph* branch : {yes, no}) {
     if (branch == nullptr || branch->input.empty() || model_.ir_version <= 3) continue;
     report(rule::body_signature, place, "the branch {} has {} inputs; a branch has none",
-           quoted(branch->name), branch->input.size());
+           in_quotes(branch->name), branch->input.size());
   }
   if (yes == nullptr || no == nullptr) return;
   if (yes->output.size() != no->output.size() || yes->output.size() != node.output.size()) {

@@ -83,15 +83,15 @@ void Checker::imports(const std::vector<model::OpsetId>& list, const Place& plac
     const auto [at, fresh] = into.emplace(domain, import.version);
     if (!fresh && at->second != import.version) {
       report(rule::opset_conflict, place, "operator set {} is imported as version {} and as {}",
-             quoted(shown(domain)), at->second, import.version);
+             in_quotes(shown(domain)), at->second, import.version);
     } else if (!fresh) {
       report(rule::opset_repeated, place, "operator set {} is imported twice",
-             quoted(shown(domain)));
+             in_quotes(shown(domain)));
     }
     const KnownDomain* known = known_domain(domain);
     if (import.version < 1 || (known != nullptr && import.version > known->newest)) {
       report(rule::opset_version, place, "operator set {} is imported as version {}; expected {}",
-             quoted(shown(domain)), import.version,
+             in_quotes(shown(domain)), import.version,
              known != nullptr ? fmt::format("1 to {}", known->newest) : "1 or more");
     }
     const bool local = function_domains_.contains(domain);
@@ -99,7 +99,7 @@ void Checker::imports(const std::vector<model::OpsetId>& list, const Place& plac
     if (known == nullptr && !local && !added && domain != "sardonyx") {
       Diagnostic& d = report(rule::opset_unknown, place,
                              "operator set {} is not known here; nodes that use it are refused",
-                             quoted(domain));
+                             in_quotes(domain));
       if (domain == "ai.onnx.contrib") {
         d.help =
             "it is onnxruntime-extensions': tokenisers and other work on text, pictures and sound, "
@@ -113,7 +113,7 @@ void Checker::metadata(const model::StringEntries& entries, const Rule& rule, co
   std::set<std::string_view> keys;
   for (const model::StringEntry& entry : entries) {
     if (!keys.insert(entry.key).second) {
-      report(rule, place, "metadata key {} stands twice", quoted(entry.key));
+      report(rule, place, "metadata key {} stands twice", in_quotes(entry.key));
     }
   }
 }

@@ -195,8 +195,8 @@ TEST(Check, a_full_report_counts_what_it_leaves_out) {
 }
 
 TEST(Check, names_of_a_file_are_shown_without_control_characters) {
-  EXPECT_EQ(check::quoted("a\x1b[2J\n"), "\"a\\x1b[2J\\x0a\"");
-  EXPECT_LT(check::quoted(std::string(5000, 'x')).size(), 300U);
+  EXPECT_EQ(check::in_quotes("a\x1b[2J\n"), "\"a\\x1b[2J\\x0a\"");
+  EXPECT_LT(check::in_quotes(std::string(5000, 'x')).size(), 300U);
 }
 
 TEST(Check, versions_are_simple_or_of_two_two_and_four_bytes) {

@@ -12,22 +12,22 @@ void Checker::annotations(const model::Graph& graph, const Scope& scope) {
   for (const model::TensorAnnotation& a : graph.quantization_annotation) {
     const Place place = scope.place->in("quantization_annotation", a.tensor_name);
     if (scope.find(a.tensor_name) == nullptr) {
-      report(rule::annotation, place, "the graph has no value {}", quoted(a.tensor_name));
+      report(rule::annotation, place, "the graph has no value {}", in_quotes(a.tensor_name));
     } else if (!annotated.insert(a.tensor_name).second) {
-      report(rule::annotation, place, "{} is annotated twice", quoted(a.tensor_name));
+      report(rule::annotation, place, "{} is annotated twice", in_quotes(a.tensor_name));
     }
     std::set<std::string_view> keys;
     for (const model::StringEntry& parameter : a.quant_parameter_tensor_names) {
       if (parameter.key != "SCALE_TENSOR" && parameter.key != "ZERO_POINT_TENSOR") {
         report(rule::annotation, place, "the key {} is none of SCALE_TENSOR, ZERO_POINT_TENSOR",
-               quoted(parameter.key));
+               in_quotes(parameter.key));
       }
       if (!keys.insert(parameter.key).second) {
-        report(rule::annotation, place, "the key {} stands twice", quoted(parameter.key));
+        report(rule::annotation, place, "the key {} stands twice", in_quotes(parameter.key));
       }
       if (scope.find(parameter.value) != nullptr) continue;
       report(rule::annotation, place, "{} is {}, but the graph has no such value", parameter.key,
-             quoted(parameter.value));
+             in_quotes(parameter.value));
     }
   }
 }
@@ -133,20 +133,20 @@ void Checker::bindings(const model::StringEntries& bindings, const model::Graph*
     const auto key = variables.find(binding.key);
     if (key == variables.end()) {
       report(rule::binding_key, place, "a binding's key is {}, which is no initializer",
-             quoted(binding.key));
+             in_quotes(binding.key));
     }
     if (!bound.insert(binding.key).second) {
-      report(rule::binding_key, place, "the key {} is bound twice", quoted(binding.key));
+      report(rule::binding_key, place, "the key {} is bound twice", in_quotes(binding.key));
     }
     const model::ValueInfo* value = output(body, binding.value);
     if (value == nullptr && update) value = output(&*model_.graph, binding.value);
     if (value == nullptr) {
       report(rule::binding_value, place, "{} is bound to {}, which is no output of the graph",
-             quoted(binding.key), quoted(binding.value));
+             in_quotes(binding.key), in_quotes(binding.value));
     } else if (key != variables.end() && value->type &&
                !agree(key->second, fact_of(*value->type))) {
       report(rule::binding_value, place, "{} is {}, but {}, which is assigned to it, is {}",
-             quoted(binding.key), type_text(key->second), quoted(binding.value),
+             in_quotes(binding.key), type_text(key->second), in_quotes(binding.value),
              type_text(fact_of(*value->type)));
     }
   }
@@ -180,7 +180,7 @@ void Checker::node_configurations(const model::Node& node, const Scope& scope, c
     });
     if (at == all.end()) {
       report(rule::node_configuration, place, "the model has no device configuration {}",
-             quoted(c.configuration_id));
+             in_quotes(c.configuration_id));
     }
     for (const model::ShardingSpec& spec : c.sharding_spec) {
       const auto among = [&](const std::vector<std::string>& names) {
@@ -188,7 +188,7 @@ void Checker::node_configurations(const model::Node& node, const Scope& scope, c
       };
       if (spec.tensor_name.empty() || (!among(node.input) && !among(node.output))) {
         report(rule::sharding, place, "sharding is given for {}, no input or output of the node",
-               quoted(spec.tensor_name));
+               in_quotes(spec.tensor_name));
       }
       for (const int64_t device : spec.device) {
         const bool group = std::any_of(
@@ -196,18 +196,19 @@ void Checker::node_configurations(const model::Node& node, const Scope& scope, c
             [&](const model::IntIntListEntry& entry) { return entry.key == device; });
         if (group || at == all.end() || (device >= 0 && device < at->num_devices)) continue;
         report(rule::sharding, place, "{} is on device {}; configuration {} has {}",
-               quoted(spec.tensor_name), device, quoted(at->name), at->num_devices);
+               in_quotes(spec.tensor_name), device, in_quotes(at->name), at->num_devices);
       }
       std::set<int64_t> groups;
       for (const model::IntIntListEntry& entry : spec.index_to_device_group_map) {
         if (!groups.insert(entry.key).second) {
           report(rule::sharding, place, "device group {} of {} is given twice", entry.key,
-                 quoted(spec.tensor_name));
+                 in_quotes(spec.tensor_name));
         }
         for (const int64_t device : entry.value) {
           if (at == all.end() || (device >= 0 && device < at->num_devices)) continue;
           report(rule::sharding, place, "group {} of {} has device {}; configuration {} has {}",
-                 entry.key, quoted(spec.tensor_name), device, quoted(at->name), at->num_devices);
+                 entry.key, in_quotes(spec.tensor_name), device, in_quotes(at->name),
+                 at->num_devices);
         }
       }
       const Fact fact = scope.fact(spec.tensor_name);
@@ -216,15 +217,15 @@ void Checker::node_configurations(const model::Node& node, const Scope& scope, c
         const auto rank = static_cast<int64_t>(fact.has_rank() ? fact.rank() : 0);
         if (fact.has_rank() && (dim.axis < -rank || dim.axis >= rank)) {
           report(rule::sharding, place, "axis {} of {} is sharded, which has rank {}", dim.axis,
-                 quoted(spec.tensor_name), rank);
+                 in_quotes(spec.tensor_name), rank);
         } else if (!axes.insert(dim.axis < 0 ? dim.axis + rank : dim.axis).second) {
           report(rule::sharding, place, "axis {} of {} is sharded twice", dim.axis,
-                 quoted(spec.tensor_name));
+                 in_quotes(spec.tensor_name));
         }
         for (const model::SimpleShardedDim& simple : dim.simple_sharding) {
           if (simple.num_shards > 0) continue;
           report(rule::sharding, place, "axis {} of {} is cut into {} shards; expected 1 or more",
-                 dim.axis, quoted(spec.tensor_name), simple.num_shards);
+                 dim.axis, in_quotes(spec.tensor_name), simple.num_shards);
         }
       }
     }

@@ -86,7 +86,7 @@ class Walk {
     }
   }
   void name(const std::string& text, const std::string& path, std::string_view field) {
-    if (!is_utf8(text)) not_utf8.push_back(fmt::format("{}.{} {}", path, field, quoted(text)));
+    if (!is_utf8(text)) not_utf8.push_back(fmt::format("{}.{} {}", path, field, in_quotes(text)));
   }
   void use(bool used, const Found& feature) {
     if (used) found.insert(&feature);

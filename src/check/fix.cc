@@ -65,7 +65,8 @@ class Fixer {
     }
   }
   static std::string called(const Node& node) {
-    return node.name.empty() ? node.op_type : fmt::format("{} {}", node.op_type, quoted(node.name));
+    return node.name.empty() ? node.op_type
+                             : fmt::format("{} {}", node.op_type, in_quotes(node.name));
   }
   template <class... Args>
   void note(fmt::format_string<Args...> format, Args&&... args) {
@@ -80,7 +81,7 @@ class Fixer {
 
   void sort(Graph& g) {
     if (accept::sort_nodes(g.node)) {
-      note("the nodes of graph {} stand in topological order", quoted(g.name));
+      note("the nodes of graph {} stand in topological order", in_quotes(g.name));
     }
   }
 
@@ -110,7 +111,7 @@ class Fixer {
         nodes.push_back(std::move(g.node[i]));
       } else {
         note("{} is removed: no output of graph {} depends on it", called(g.node[i]),
-             quoted(g.name));
+             in_quotes(g.name));
       }
     }
     g.node = std::move(nodes);
@@ -121,7 +122,7 @@ class Fixer {
       return !live.contains(init.name) && !inputs.contains(init.name);
     });
     if (const size_t gone = before - g.initializer.size(); gone > 0) {
-      note("{} initializers of graph {} that nothing reads are removed", gone, quoted(g.name));
+      note("{} initializers of graph {} that nothing reads are removed", gone, in_quotes(g.name));
     }
     std::set<std::string_view> defined = inputs;
     for (const Node& node : g.node) defined.insert(node.output.begin(), node.output.end());
@@ -142,7 +143,7 @@ class Fixer {
             formal->option != Formal::Option::optional) {
           continue;
         }
-        note("{} no longer gives {}, which nobody reads", called(node), quoted(node.output[i]));
+        note("{} no longer gives {}, which nobody reads", called(node), in_quotes(node.output[i]));
         std::erase_if(g.value_info,
                       [&](const model::ValueInfo& info) { return info.name == node.output[i]; });
         node.output[i].clear();
@@ -209,8 +210,8 @@ class Fixer {
       while (!taken.insert(name).second) name += "_";
       copy.output = {name};
       g.node.push_back(std::move(copy));
-      note("the input {} is given as output {} through an Identity", quoted(output.name),
-           quoted(name));
+      note("the input {} is given as output {} through an Identity", in_quotes(output.name),
+           in_quotes(name));
       set(output, &model::ValueInfo::name, name);
     }
   }
@@ -294,7 +295,7 @@ class Fixer {
       if (name.empty() || renamed.contains(name)) return;
       const bool stays = is_identifier(name) || kept_.contains(name);
       const std::string made = stays ? name : identifier(name, values_);
-      if (made != name) note("the value {} is now {}", quoted(name), quoted(made));
+      if (made != name) note("the value {} is now {}", in_quotes(name), in_quotes(made));
       renamed.insert_or_assign(name, made);
     };
     std::set<std::string> graph_names;
@@ -339,7 +340,7 @@ class Fixer {
       const bool first = seen.insert(node.name).second;
       if (first && is_identifier(node.name)) continue;
       const std::string made = identifier(node.name, taken);
-      if (made != node.name) note("the node {} is now {}", quoted(node.name), quoted(made));
+      if (made != node.name) note("the node {} is now {}", in_quotes(node.name), in_quotes(made));
       set(node, &Node::name, made);
     }
   }

@@ -11,7 +11,7 @@ void Checker::functions() {
   for (const model::Function& f : model_.functions) {
     const std::string name = model::name_of(f);
     if (!seen.insert(id_of(f)).second) {
-      report(rule::function_repeated, top, "two functions are {}", quoted(name));
+      report(rule::function_repeated, top, "two functions are {}", in_quotes(name));
     }
     function(f, {.kind = "function", .name = name});
   }
@@ -28,7 +28,7 @@ void Checker::function(const model::Function& f, const Place& place) {
     for (const std::string_view name : names) {
       if (!seen.insert(name).second) {
         report(rule::parameter_repeated, place, "{} stands twice among the function's {}",
-               quoted(name), what);
+               in_quotes(name), what);
       }
     }
   };
@@ -59,7 +59,7 @@ void Checker::function(const model::Function& f, const Place& place) {
   for (const std::string& output : f.output) {
     if (scope.own(output) != nullptr) continue;
     report(rule::output_undefined, place, "nothing in the function defines its output {}",
-           quoted(output));
+           in_quotes(output));
   }
   std::set<std::string_view> compared;
   each_node(f.node, [&](const model::Node& node) {

@@ -37,7 +37,7 @@ void Checker::not_shadowing(std::string_view name, const Scope& scope, const Pla
   Diagnostic& d =
       report(rule::shadowing, place,
              "{} is defined here and also visible from outside, where it is a value of {}",
-             quoted(name), where->place->own());
+             in_quotes(name), where->place->own());
   d.notes.push_back(fmt::format("outside it comes from {}", where->producer(*outside)));
   d.help = "names of a subgraph must differ from those of the graphs around it";
 }
@@ -51,7 +51,7 @@ void Checker::inputs(const model::Graph& graph, Scope& scope) {
                           .fact = input.type ? fact_of(*input.type) : Fact{}};
     if (!scope.defined.emplace(input.name, std::move(definition)).second) {
       report(rule::input_repeated, *scope.place, "{} stands twice among the inputs",
-             quoted(input.name));
+             in_quotes(input.name));
       continue;
     }
     not_shadowing(input.name, scope, place);
@@ -87,7 +87,7 @@ void Checker::initializer(const std::string& name, const Fact& fact,
   }
   if (!seen.insert(name).second) {
     report(rule::initializer_repeated, *scope.place, "{} stands twice among the initializers",
-           quoted(name));
+           in_quotes(name));
     return;
   }
   const auto [at, fresh] = scope.defined.emplace(
@@ -96,20 +96,20 @@ void Checker::initializer(const std::string& name, const Fact& fact,
     not_shadowing(name, scope, place);
     if (model_.ir_version > 0 && model_.ir_version <= 3) {
       report(rule::initializer_not_input, place,
-             "{} is an initializer but no graph input; IR version {} requires both", quoted(name),
-             model_.ir_version);
+             "{} is an initializer but no graph input; IR version {} requires both",
+             in_quotes(name), model_.ir_version);
     }
     return;
   }
   if (scope.subgraph && model_.ir_version >= 4) {
     report(rule::subgraph_default, place,
            "{} is an input of the subgraph and has an initializer; the operator gives its value",
-           quoted(name));
+           in_quotes(name));
   }
   const Fact& declared = at->second.fact;
   if (!agree(declared, fact)) {
     report(rule::default_type, place, "the input {} is declared as {}; its initializer is {}",
-           quoted(name), type_text(declared), type_text(fact));
+           in_quotes(name), type_text(declared), type_text(fact));
   }
   at->second.tensor = tensor;
 }
@@ -123,7 +123,7 @@ void Checker::node_outputs(const std::vector<model::Node>& nodes, Scope& scope) 
       if (fresh) continue;
       const Place place{scope.place, "node", nodes[i].name, i, &nodes[i], scope.opsets};
       Diagnostic& d = report(rule::single_assignment, place, "{} is written by {} and again by {}",
-                             quoted(name), scope.producer(at->second), node_text(nodes, i));
+                             in_quotes(name), scope.producer(at->second), node_text(nodes, i));
       d.help = "each value has one definition; give the second output another name";
     }
   }
@@ -141,7 +141,7 @@ void Checker::declared_facts(const std::vector<model::ValueInfo>& infos, std::st
     } else if (!agree(definition.fact, fact)) {
       const bool made = definition.kind == Definition::Kind::node;
       report(rule::value_info_conflict, scope.place->in(kind, info.name),
-             "{} is declared as {} here and as {} as {}", quoted(info.name), type_text(fact),
+             "{} is declared as {} here and as {} as {}", in_quotes(info.name), type_text(fact),
              type_text(definition.fact), made ? "an output" : scope.producer(definition))
           .value = info.name;
     }
@@ -156,7 +156,7 @@ void Checker::value_infos(const std::vector<model::ValueInfo>& infos, const Scop
     if (info.name.empty()) continue;
     if (!seen.insert(info.name).second) {
       report(rule::value_info_repeated, *scope.place, "{} stands twice among the value_info",
-             quoted(info.name))
+             in_quotes(info.name))
           .value = info.name;
     } else if (scope.own(info.name) == nullptr) {
       unknown.push_back(info.name);
@@ -164,7 +164,7 @@ void Checker::value_infos(const std::vector<model::ValueInfo>& infos, const Scop
   }
   if (unknown.empty()) return;
   report(rule::value_info_unknown, *scope.place,
-         "the graph has no value {}, which value_info names{}", quoted(unknown[0]),
+         "the graph has no value {}, which value_info names{}", in_quotes(unknown[0]),
          unknown.size() == 1 ? "" : fmt::format("; nor {} others", unknown.size() - 1));
 }
 
@@ -179,12 +179,12 @@ void Checker::outputs(const model::Graph& graph, const Scope& scope) {
     if (output.name.empty()) continue;
     if (!seen.insert(output.name).second) {
       report(rule::output_repeated, *scope.place, "{} stands twice among the outputs",
-             quoted(output.name));
+             in_quotes(output.name));
     }
     if (scope.own(output.name) != nullptr) continue;
     if (scope.algorithm && scope.find(output.name) != nullptr) continue;
     Diagnostic& d = report(rule::output_undefined, *scope.place,
-                           "nothing in the graph defines its output {}", quoted(output.name));
+                           "nothing in the graph defines its output {}", in_quotes(output.name));
     if (scope.outer != nullptr && scope.outer->find(output.name) != nullptr) {
       d.help =
           "it is a value of an outer graph: an Identity node in the subgraph makes it an output";
@@ -220,12 +220,12 @@ void Checker::names(const model::Graph& graph, const Scope& scope) {
   };
   if (!odd.empty()) {
     add(rule::identifier, sonnx() ? Severity::error : rule::identifier.severity, *scope.place,
-        fmt::format("not a C identifier: {}{}", quoted(odd[0]), more(odd.size())));
+        fmt::format("not a C identifier: {}{}", in_quotes(odd[0]), more(odd.size())));
   }
   if (!repeated.empty()) {
     add(rule::node_name_repeated,
         options_.open_types ? Severity::warning : rule::node_name_repeated.severity, *scope.place,
-        fmt::format("two nodes have the name {}{}", quoted(repeated[0]),
+        fmt::format("two nodes have the name {}{}", in_quotes(repeated[0]),
                     repeated.size() == 1 ? "" : more(repeated.size())));
   }
 }

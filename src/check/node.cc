@@ -47,9 +47,9 @@ std::vector<std::string> Checker::input_lines(const model::Node& node, const Sig
     if (name.empty()) {
       lines.push_back(label + " = left out");
     } else if (definition == nullptr) {
-      lines.push_back(fmt::format("{} = {}   nothing defines it", label, quoted(name)));
+      lines.push_back(fmt::format("{} = {}   nothing defines it", label, in_quotes(name)));
     } else {
-      lines.push_back(fmt::format("{} = {}   {}   {}", label, quoted(name),
+      lines.push_back(fmt::format("{} = {}   {}   {}", label, in_quotes(name),
                                   type_text(definition->fact), where->producer(*definition)));
     }
   }
@@ -71,7 +71,7 @@ void Checker::node(const model::Node& node, Scope& scope, const Place& place) {
     if (node.input[i].empty() || scope.find(node.input[i]) != nullptr) continue;
     report(rule::input_undefined, place,
            "input {} is {}; no graph input, initializer or node output has this name", i,
-           quoted(node.input[i]));
+           in_quotes(node.input[i]));
   }
   for (const std::string& output : node.output) {
     if (!output.empty()) not_shadowing(output, scope, place);
@@ -85,7 +85,7 @@ void Checker::node(const model::Node& node, Scope& scope, const Place& place) {
     report(rule::op_type_missing, place, "the node names no operator");
   } else if (version_of(*scope.opsets, node.domain) == 0) {
     report(rule::domain_not_imported, place, "{} imports no version of operator set {}",
-           scope.function != nullptr ? "the function" : "the model", quoted(shown(node.domain)));
+           scope.function != nullptr ? "the function" : "the model", in_quotes(shown(node.domain)));
   } else {
     called = callee(node, *scope.opsets);
     if (called.function != nullptr) {
@@ -118,7 +118,7 @@ void Checker::unknown_operator(const model::Node& node, const Callee& called, co
   const int64_t version = version_of(*scope.opsets, node.domain);
   if (!node.overload.empty()) {
     report(rule::operator_unknown, place, "no function {} has the overload {}", name,
-           quoted(node.overload));
+           in_quotes(node.overload));
   } else if (called.op == nullptr && is_foreign(node.domain)) {
     Diagnostic& d =
         report(rule::operator_foreign, place,
@@ -197,7 +197,7 @@ void Checker::call(const model::Node& node, const model::Function& function, con
   for (const model::Attribute& attribute : node.attribute) {
     if (std::find(declared.begin(), declared.end(), attribute.name) != declared.end()) continue;
     Diagnostic& d = report(rule::attribute_unknown, place, "function {} has no attribute {}",
-                           function.name, quoted(attribute.name));
+                           function.name, in_quotes(attribute.name));
     d.help = declared.empty() ? "it has no attributes"
                               : fmt::format("it has: {}", fmt::join(declared, ", "));
   }

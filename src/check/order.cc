@@ -126,7 +126,7 @@ void Checker::dependencies(const Scope& scope) {
       } else if (reported.insert(groups.of(i)).second) {
         std::string text;
         for (const Use& step : cycle_through(i, uses, groups)) {
-          text += fmt::format("{} -{}-> ", node_text(nodes, step.producer), quoted(step.name));
+          text += fmt::format("{} -{}-> ", node_text(nodes, step.producer), in_quotes(step.name));
         }
         const Place place{scope.place, "node", nodes[i].name, i, &nodes[i], scope.opsets};
         report(rule::cycle, place, "nodes need each other's outputs: {}{}", text,
@@ -138,7 +138,7 @@ void Checker::dependencies(const Scope& scope) {
   const auto& [i, use] = early[0];
   const Place place{scope.place, "node", nodes[i].name, i, &nodes[i], scope.opsets};
   Diagnostic& d = report(rule::order, place, "{} is used here but defined later, by {}",
-                         quoted(use->name), node_text(nodes, use->producer));
+                         in_quotes(use->name), node_text(nodes, use->producer));
   d.help = "nodes must stand in an order in which each comes after those it uses";
   if (early.size() > 1) {
     d.notes.push_back(fmt::format("{} more uses come before their definitions", early.size() - 1));

@@ -31,7 +31,7 @@ const Diagnostic* Report::find(std::string_view code) const {
   return nullptr;
 }
 
-std::string quoted(std::string_view name) {
+std::string in_quotes(std::string_view name) {
   constexpr size_t kMost = 200;
   return fmt::format("\"{}{}\"", printable(name.substr(0, kMost)),
                      name.size() > kMost ? "..." : "");

@@ -35,6 +35,6 @@ struct Report {
 };
 
 // A name from a file, in quotes: without control characters, cut when long.
-std::string quoted(std::string_view name);
+std::string in_quotes(std::string_view name);
 
 }  // namespace sdx::check

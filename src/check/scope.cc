@@ -11,10 +11,10 @@ int64_t version_of(const Opsets& opsets, std::string_view domain) {
 
 std::string Place::own() const {
   if (node == nullptr) {
-    return name.data() == nullptr ? std::string(kind) : fmt::format("{} {}", kind, quoted(name));
+    return name.data() == nullptr ? std::string(kind) : fmt::format("{} {}", kind, in_quotes(name));
   }
   std::string text = fmt::format("node {}", index);
-  if (!node->name.empty()) text += " " + quoted(node->name);
+  if (!node->name.empty()) text += " " + in_quotes(node->name);
   text += fmt::format(" ({}, {}", node->op_type, shown(node->domain));
   const int64_t version = opsets == nullptr ? 0 : version_of(*opsets, node->domain);
   return text + (version == 0 ? ")" : fmt::format(" {})", version));
@@ -55,7 +55,7 @@ Fact Scope::fact(std::string_view name) const {
 
 std::string node_text(const std::vector<model::Node>& nodes, size_t index) {
   const model::Node& node = nodes[index];
-  const std::string name = node.name.empty() ? "" : " " + quoted(node.name);
+  const std::string name = node.name.empty() ? "" : " " + in_quotes(node.name);
   return fmt::format("node {}{} ({})", index, name, node.op_type);
 }
 

@@ -20,8 +20,8 @@ void Checker::sonnx_graph(const model::Graph* graph, const Scope& scope) {
   for (const std::string_view output : given) {
     const Definition* definition = scope.own(output);
     if (definition == nullptr || definition->kind != Definition::Kind::input) continue;
-    report(rule::sonnx_p1, *scope.place, "the input {} is itself an output", quoted(output)).help =
-        "an Identity node between them keeps inputs and outputs apart";
+    report(rule::sonnx_p1, *scope.place, "the input {} is itself an output", in_quotes(output))
+        .help = "an Identity node between them keeps inputs and outputs apart";
   }
   sonnx_dead_outputs(scope, used, given);
   sonnx_random(scope);
@@ -36,7 +36,7 @@ void Checker::sonnx_inputs(const model::Graph* graph, const Scope& scope,
     // A subgraph takes what its operator gives, wanted or not.
     const Severity severity = scope.subgraph ? Severity::note : rule::sonnx_c2.severity;
     add(rule::sonnx_c2, severity, *scope.place,
-        fmt::format("no operation uses the input {}", quoted(name)));
+        fmt::format("no operation uses the input {}", in_quotes(name)));
   };
   if (graph == nullptr) {
     for (const std::string& input : scope.function->input) look(input);
@@ -61,11 +61,11 @@ void Checker::sonnx_dead_outputs(const Scope& scope, const std::set<std::string_
       if (output.empty() || live(output)) continue;
       Diagnostic& d = report(rule::sonnx_r1, place,
                              "no operation uses the output {}, and it is no output of the graph",
-                             quoted(output));
+                             in_quotes(output));
       if (living != nullptr) {
         d.notes.push_back(fmt::format(
             "read per node instead of per output, the rule holds here: output {} is used",
-            quoted(*living)));
+            in_quotes(*living)));
       }
     }
   }
@@ -100,7 +100,7 @@ void Checker::sonnx_captures(const model::Graph& graph, const Scope& scope) {
   free_names(graph, names);
   std::set<std::string> captured;
   for (const std::string_view name : names) {
-    if (scope.outer->find(name) != nullptr) captured.insert(quoted(name));
+    if (scope.outer->find(name) != nullptr) captured.insert(in_quotes(name));
   }
   if (captured.empty()) return;
   add(rule::sonnx_f3, options_.capture_forbid ? Severity::error : rule::sonnx_f3.severity,

@@ -109,13 +109,13 @@ void Checker::sonnx_full_graph(const model::Graph* graph, const Scope& scope,
 void Checker::sonnx_sparse(const model::Graph* graph, const Scope& scope) {
   const auto value = [&](const model::ValueInfo& info) {
     if (info.type && info.type->sparse_tensor() != nullptr) {
-      report(rule::sonnx_gr1, *scope.place, "{} is a sparse tensor", quoted(info.name));
+      report(rule::sonnx_gr1, *scope.place, "{} is a sparse tensor", in_quotes(info.name));
     }
   };
   if (graph != nullptr) {
     for (const model::SparseTensorData& init : graph->sparse_initializer) {
       report(rule::sonnx_gr1, *scope.place, "the initializer {} is sparse",
-             quoted(init.values ? init.values->name : ""));
+             in_quotes(init.values ? init.values->name : ""));
     }
     for (const auto* list : {&graph->input, &graph->output, &graph->value_info}) {
       for (const model::ValueInfo& info : *list) value(info);
@@ -126,7 +126,7 @@ void Checker::sonnx_sparse(const model::Graph* graph, const Scope& scope) {
     for (const model::Attribute& a : node.attribute) {
       if (!a.sparse_tensor && a.sparse_tensors.empty()) continue;
       const Place place{scope.place, "node", node.name, i, &node, scope.opsets};
-      report(rule::sonnx_gr1, place, "the attribute {} is a sparse tensor", quoted(a.name));
+      report(rule::sonnx_gr1, place, "the attribute {} is a sparse tensor", in_quotes(a.name));
     }
   }
 }
@@ -148,7 +148,7 @@ void Checker::sonnx_types(const model::Graph* graph, const Scope& scope) {
     if (definition == nullptr) return;
     const Fact& fact = definition->fact;
     if (fact.is_tensor() && fact.type != DType::undefined && !allowed(fact.type)) {
-      report(rule::sonnx_type, *scope.place, "{} is of type {}", quoted(name),
+      report(rule::sonnx_type, *scope.place, "{} is of type {}", in_quotes(name),
              onnx_name(fact.type));
     }
     const bool stored = definition->kind == Definition::Kind::initializer;
@@ -162,7 +162,7 @@ void Checker::sonnx_types(const model::Graph* graph, const Scope& scope) {
     for (const std::string& output : node.output) look(output);
   }
   if (implicit.empty()) return;
-  report(rule::sonnx_gr2, *scope.place, "no type is declared for {}{}", quoted(implicit[0]),
+  report(rule::sonnx_gr2, *scope.place, "no type is declared for {}{}", in_quotes(implicit[0]),
          implicit.size() == 1 ? "" : fmt::format(" and {} more values", implicit.size() - 1))
       .help = "value_info states the types of values between nodes";
 }

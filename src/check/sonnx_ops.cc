@@ -161,7 +161,7 @@ void lstm(const model::Node& node, const Signature& signature, const Scope& scop
   for (const std::string& name : activations->strings) {
     if (std::find(std::begin(kActivations), std::end(kActivations), name) ==
         std::end(kActivations)) {
-      wrong.push_back(fmt::format("activation {} is not of the operator's list", quoted(name)));
+      wrong.push_back(fmt::format("activation {} is not of the operator's list", in_quotes(name)));
     }
   }
 }

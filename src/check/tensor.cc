@@ -17,7 +17,7 @@ void Checker::value_info(const model::ValueInfo& info, bool main, const Place& p
   if (info.type && !std::holds_alternative<std::monostate>(info.type->value)) {
     type(*info.type, main, place);
   } else if (main) {
-    report(rule::type_missing, place, "{} has no type", quoted(info.name));
+    report(rule::type_missing, place, "{} has no type", in_quotes(info.name));
   }
 }
 
@@ -81,7 +81,7 @@ void Checker::shape(const std::optional<model::Shape>& declared, const Place& pl
     if (const std::string* param = dim.param();
         param != nullptr && (param->empty() || *param == "*")) {
       report(rule::dim_name, place, "dimension {} has the name {}; it is taken as unknown", axis,
-             quoted(*param));
+             in_quotes(*param));
     }
   }
 }
@@ -135,7 +135,7 @@ void Checker::strings(const model::TensorData& t, const Place& place) {
                                  : text.ends_with('\0') ? "ends with a zero byte"
                                                         : "";
     if (why.empty()) continue;
-    report(rule::tensor_text, place, "element {} {}: {}", i, why, quoted(text));
+    report(rule::tensor_text, place, "element {} {}: {}", i, why, in_quotes(text));
     return;
   }
 }

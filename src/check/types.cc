@@ -94,7 +94,7 @@ void Checker::give_output(const std::string& name, const Fact& fact, Scope& scop
     definition.fact = fact;
   } else if (!same_type(definition.fact, fact)) {
     report(rule::output_type, place, "output {} is declared as {}; the operator gives {}",
-           quoted(name), definition.fact.onnx_type(), fact.onnx_type())
+           in_quotes(name), definition.fact.onnx_type(), fact.onnx_type())
         .value = name;
   } else if (open_type(definition.fact)) {
     definition.fact = fact;

@@ -27,7 +27,7 @@ std::string difference(const Fact& declared, const Fact& found) {
 }
 
 std::string place_of(const typed::Node& node) {
-  const std::string name = node.use.name.empty() ? "" : " " + check::quoted(node.use.name);
+  const std::string name = node.use.name.empty() ? "" : " " + check::in_quotes(node.use.name);
   if (node.kind == typed::Node::Kind::source) return "input" + name;
   if (node.kind == typed::Node::Kind::constant) return "constant" + name;
   return fmt::format("node{} ({})", name, node.op().name);
@@ -56,9 +56,9 @@ std::vector<check::Diagnostic> stale_types(const model::Graph& graph, const type
       d.severity = other_type(declared, fact) || (output && !open) ? check::Severity::error
                                                                    : check::Severity::warning;
       d.message = fmt::format("{} says that {} is {}; the model computes {}: {}", what,
-                              check::quoted(value.name), declared.text(), fact.text(), why);
-      d.place =
-          fmt::format("graph {}, value {}", check::quoted(graph.name), check::quoted(value.name));
+                              check::in_quotes(value.name), declared.text(), fact.text(), why);
+      d.place = fmt::format("graph {}, value {}", check::in_quotes(graph.name),
+                            check::in_quotes(value.name));
       d.inputs = {fmt::format("declared = {}  {}", declared.text(), what),
                   fmt::format("computed = {}  {}", fact.text(), place_of(maker))};
       d.help = "the declaration is not used; an exporter that changed the graph may have left it";

@@ -8,7 +8,7 @@
 namespace sdx::typed {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     const auto byte = static_cast<uint8_t>(c);
@@ -46,7 +46,7 @@ bool has_text(const Tensor& tensor) {
 
 std::string element(const Tensor& tensor, size_t i) {
   const DType type = tensor.type();
-  if (type == DType::string) return quoted(tensor.data<std::string>()[i]);
+  if (type == DType::string) return in_quotes(tensor.data<std::string>()[i]);
   if (type == DType::boolean) return tensor.data<uint8_t>()[i] != 0 ? "true" : "false";
   if (type == DType::u64) return std::to_string(tensor.data<uint64_t>()[i]);
   if (is_integer(type)) return std::to_string(get_i64(type, tensor.raw(), i));
@@ -68,7 +68,7 @@ class Printer {
     text += " = ";
     if (node.kind == Node::Kind::source) {
       text += fmt::format("input : {}", node.outputs[0].text());
-      if (wire({id, 0}) != "%" + node.use.name) text += " " + quoted(node.use.name);
+      if (wire({id, 0}) != "%" + node.use.name) text += " " + in_quotes(node.use.name);
       return text;
     }
     if (node.kind == Node::Kind::constant) {
@@ -82,15 +82,15 @@ class Printer {
       if (slot > 0) text += ", ";
       text += node.outputs[slot].present() ? node.outputs[slot].text() : "_";
     }
-    if (!node.use.name.empty()) text += " " + quoted(node.use.name);
+    if (!node.use.name.empty()) text += " " + in_quotes(node.use.name);
     return text;
   }
 
   std::string all() {
-    std::string text = fmt::format("graph {} {{\n", quoted(graph_.name));
+    std::string text = fmt::format("graph {} {{\n", in_quotes(graph_.name));
     for (uint32_t id = 0; id < graph_.size(); ++id) text += fmt::format("  {}\n", line(id));
     for (const Output& output : graph_.outputs()) {
-      text += fmt::format("  output {} = {}\n", quoted(output.name), wire(output.outlet));
+      text += fmt::format("  output {} = {}\n", in_quotes(output.name), wire(output.outlet));
     }
     return text + "}\n";
   }
@@ -158,14 +158,14 @@ class Printer {
   }
   std::string attribute_text(int64_t v) { return std::to_string(v); }
   std::string attribute_text(float v) { return number(v); }
-  std::string attribute_text(const std::string& v) { return quoted(v); }
+  std::string attribute_text(const std::string& v) { return in_quotes(v); }
   std::string attribute_text(const std::vector<int64_t>& v) {
     return list(v, [](int64_t x) { return std::to_string(x); });
   }
   std::string attribute_text(const std::vector<float>& v) {
     return list(v, [](float x) { return number(x); });
   }
-  std::string attribute_text(const std::vector<std::string>& v) { return list(v, quoted); }
+  std::string attribute_text(const std::vector<std::string>& v) { return list(v, in_quotes); }
   std::string attribute_text(const Tensor& v) { return tensor(v); }
   std::string attribute_text(const std::vector<Tensor>& v) {
     return list(v, [this](const Tensor& x) { return tensor(x); });

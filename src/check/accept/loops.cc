@@ -35,8 +35,8 @@ void take_scalar(Graph& body, size_t input, FreshNames& fresh, Journal& journal)
   made.output = {vector};
   body.initializer.push_back(model::from_tensor(Tensor::of<int64_t>({1}, {1}), dims));
   body.node.insert(body.node.begin(), std::move(made));
-  journal.push_back(fmt::format("{} of graph {} is made of the scalar {}", quoted(vector),
-                                quoted(body.name), quoted(info.name)));
+  journal.push_back(fmt::format("{} of graph {} is made of the scalar {}", in_quotes(vector),
+                                in_quotes(body.name), in_quotes(info.name)));
 }
 
 void visit(std::vector<Node>& nodes, FreshNames& fresh, Journal& journal) {

@@ -83,14 +83,14 @@ void add_imports(model::Model& model, const Report&, Journal& journal) {
       if (version == 0) continue;
       added.push_back(import_of(domain, version));
       journal.push_back(
-          fmt::format("{} imports version {} of {}", who, version, quoted(shown(domain))));
+          fmt::format("{} imports version {} of {}", who, version, in_quotes(shown(domain))));
     }
     imports.insert(imports.end(), added.begin(), added.end());
   };
   if (model.graph) complete(model.graph->node, model.opset_import, "the model");
   for (model::Function& function : model.functions) {
     complete(function.node, function.opset_import,
-             fmt::format("function {}", quoted(function.name)));
+             fmt::format("function {}", in_quotes(function.name)));
   }
 }
 
@@ -103,13 +103,13 @@ void drop_void_imports(model::Model& model, const Report&, Journal& journal) {
     std::erase_if(imports, [&](const model::OpsetId& import) {
       if (import.version > 0 || !published.contains(canonical(import.domain))) return false;
       journal.push_back(fmt::format("{} no longer imports version {} of {}", who, import.version,
-                                    quoted(shown(canonical(import.domain)))));
+                                    in_quotes(shown(canonical(import.domain)))));
       return true;
     });
   };
   drop(model.opset_import, "the model");
   for (model::Function& function : model.functions)
-    drop(function.opset_import, fmt::format("function {}", quoted(function.name)));
+    drop(function.opset_import, fmt::format("function {}", in_quotes(function.name)));
 }
 
 void keep_first_metadata(model::Model& model, const Report&, Journal& journal) {
@@ -125,7 +125,7 @@ void name_graphs(model::Model& model, const Report&, Journal& journal) {
     if (!graph.name.empty()) return;
     const bool main = model.graph && &graph == &*model.graph;
     set(graph, &model::Graph::name, main ? "main" : "body");
-    journal.push_back(fmt::format("a graph without a name is now {}", quoted(graph.name)));
+    journal.push_back(fmt::format("a graph without a name is now {}", in_quotes(graph.name)));
   });
 }
 
@@ -167,7 +167,7 @@ void open_dimensions(model::Model& model, const Report&, Journal& journal) {
     for (model::ValueInfo& info : infos) {
       if (!info.type || open_negative(*info.type) == 0) continue;
       journal.push_back(
-          fmt::format("sizes of {} that were negative are left open", quoted(info.name)));
+          fmt::format("sizes of {} that were negative are left open", in_quotes(info.name)));
     }
   };
   each_graph(model, [&](model::Graph& graph) {
@@ -187,7 +187,7 @@ void drop_claims(model::Model& model, const Report& found, Journal& journal) {
   const auto drop = [&](std::vector<model::ValueInfo>& infos) {
     std::erase_if(infos, [&](const model::ValueInfo& info) {
       if (!stale.contains(info.name)) return false;
-      journal.push_back(fmt::format("value_info of {} is removed", quoted(info.name)));
+      journal.push_back(fmt::format("value_info of {} is removed", in_quotes(info.name)));
       return true;
     });
   };
@@ -200,7 +200,7 @@ void drop_idle_nodes(model::Model& model, const Report&, Journal& journal) {
     std::erase_if(nodes, [&](const model::Node& node) {
       if (!node.output.empty()) return false;
       journal.push_back(
-          fmt::format("{} {} is removed: it has no outputs", node.op_type, quoted(node.name)));
+          fmt::format("{} {} is removed: it has no outputs", node.op_type, in_quotes(node.name)));
       return true;
     });
   };
@@ -233,7 +233,7 @@ void keep_known_attributes(model::Node& node, const Opsets& opsets, Journal& jou
   std::erase_if(node.attribute, [&](const model::Attribute& attribute) {
     if (signature->attribute(attribute.name) != nullptr) return false;
     journal.push_back(fmt::format("{} no longer has the attribute {}, which it ignores",
-                                  node.op_type, quoted(attribute.name)));
+                                  node.op_type, in_quotes(attribute.name)));
     return true;
   });
 }
@@ -252,7 +252,7 @@ void drop_annotations(model::Model& model, const Report&, Journal& journal) {
     if (graph.quantization_annotation.empty()) return;
     graph.quantization_annotation.clear();
     journal.push_back(
-        fmt::format("quantization annotations of graph {} are removed", quoted(graph.name)));
+        fmt::format("quantization annotations of graph {} are removed", in_quotes(graph.name)));
   });
 }
 

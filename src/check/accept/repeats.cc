@@ -30,7 +30,7 @@ void keep_last(std::vector<model::OpsetId>& imports, const std::string& who, Jou
     if (last[domain] != newest[domain]) return false;
     if (import.version == last[domain] && kept.insert(domain).second) return false;
     journal.push_back(fmt::format("{} no longer imports version {} of {}", who, import.version,
-                                  quoted(shown(domain))));
+                                  in_quotes(shown(domain))));
     return true;
   };
   std::erase_if(imports, superseded);
@@ -54,7 +54,7 @@ void keep_last_of_nodes(std::vector<Node>& nodes, Journal& journal) {
     std::swap(nodes[at.front()], nodes[at.back()]);
     gone.insert(at.begin() + 1, at.end());
     journal.push_back(
-        fmt::format("{} is what the last of {} Constants says", quoted(name), at.size()));
+        fmt::format("{} is what the last of {} Constants says", in_quotes(name), at.size()));
   }
   size_t i = 0;
   std::erase_if(nodes, [&](const Node&) { return gone.contains(i++); });
@@ -70,8 +70,8 @@ void name_again(Graph& graph, FreshNames& fresh, Journal& journal) {
     output.name = fresh.name(output.name);
     output.type.reset();
     copy.output = {output.name};
-    journal.push_back(
-        fmt::format("{} is given a second time as {}", quoted(copy.input[0]), quoted(output.name)));
+    journal.push_back(fmt::format("{} is given a second time as {}", in_quotes(copy.input[0]),
+                                  in_quotes(output.name)));
     graph.node.push_back(std::move(copy));
   }
 }
@@ -82,7 +82,7 @@ void keep_last_import(model::Model& model, const Report& found, Journal& journal
   drop_void_imports(model, found, journal);
   keep_last(model.opset_import, "the model", journal);
   for (model::Function& function : model.functions)
-    keep_last(function.opset_import, fmt::format("function {}", quoted(function.name)), journal);
+    keep_last(function.opset_import, fmt::format("function {}", in_quotes(function.name)), journal);
 }
 
 void keep_last_constants(model::Model& model, const Report&, Journal& journal) {

@@ -64,8 +64,8 @@ class Renamer {
       renamed.erase(name);
       if (!visible.contains(name) || (made.contains(name) && read_early(graph, name))) continue;
       renamed[name] = fresh_.name(name);
-      journal_.push_back(fmt::format("the value {} of graph {} is now {}", quoted(name),
-                                     quoted(graph.name), quoted(renamed[name])));
+      journal_.push_back(fmt::format("the value {} of graph {} is now {}", in_quotes(name),
+                                     in_quotes(graph.name), in_quotes(renamed[name])));
     }
     visible.insert(own.begin(), own.end());
     nodes(graph.node, visible, renamed);

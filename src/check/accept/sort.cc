@@ -51,12 +51,12 @@ void sort_all(model::Model& model, const Report&, Journal& journal) {
   each_graph(model, [&](model::Graph& graph) {
     if (!sort_nodes(graph.node)) return;
     journal.push_back(
-        fmt::format("the nodes of graph {} stand in topological order", quoted(graph.name)));
+        fmt::format("the nodes of graph {} stand in topological order", in_quotes(graph.name)));
   });
   for (model::Function& function : model.functions) {
     if (!sort_nodes(function.node)) continue;
-    journal.push_back(
-        fmt::format("the nodes of function {} stand in topological order", quoted(function.name)));
+    journal.push_back(fmt::format("the nodes of function {} stand in topological order",
+                                  in_quotes(function.name)));
   }
 }
 
