@@ -10,6 +10,9 @@
 namespace sdx::infer {
 namespace {
 
+// Inputs of one node that its forward rule is asked about in one visit.
+constexpr size_t kMostAsked = 64;
+
 using typed::Outlet;
 using Kind = typed::Node::Kind;
 
@@ -190,8 +193,19 @@ class Solver {
       ask_bodies(node, in, reason);
       return;
     }
-    for (size_t i = 0; i < in.size(); ++i) {
+    // Each question costs a look at all inputs: a wire is asked for once, and of a thousand wires
+    // not all are.
+    std::vector<size_t> asked;
+    for (size_t i = 0; i < in.size() && asked.size() < kMostAsked; ++i) {
       if (!is_open(in[i])) continue;
+      const auto before = std::find_if(asked.begin(), asked.end(), [&](size_t other) {
+        return node.inputs[other] == node.inputs[i];
+      });
+      if (before != asked.end()) {
+        in[i] = in[*before];
+        continue;
+      }
+      asked.push_back(i);
       if (!in[i].shape) {
         const auto rank = rank_of(node.use, in, i, out, assume);
         if (!rank) continue;
