@@ -117,6 +117,13 @@ Result<Facts> infer(const Einsum& a, const Facts& in) {
       SDX_ASSIGN(size[a.terms[t][i]], broadcast(size[a.terms[t][i]], in[t].dim(i)));
     }
   }
+  // As many terms are summed as a tensor of all labels would have elements.
+  Dims all;
+  for (const Dim& dim : size) all.push_back(dim.is_const() ? dim.value() : 1);
+  if (!element_count(all)) {
+    return fail("SDX-T0318", "labels of sizes {} are more terms than can be summed",
+                to_string(all));
+  }
   size.resize(a.outputs);
   return Facts{Fact::tensor(in[0].type, std::move(size))};
 }
@@ -250,8 +257,8 @@ uint64_t multiply_adds(const Einsum& a, const Call& call) {
       if (dims[i] != 1) size[a.terms[t][i]] = uint64_t(dims[i]);
     }
   }
-  uint64_t all = call.in.size() < 2 ? 0 : 1;
-  for (const uint64_t s : size) all *= s;
+  uint64_t all = call.in.size() - 1;
+  for (const uint64_t s : size) all *= s;  // no more than infer lets pass
   return all;
 }
 

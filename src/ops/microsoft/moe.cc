@@ -30,6 +30,7 @@ struct Moe {
   Layer first, second, third;
 
   bool quantised() const { return bits != 0; }
+  size_t blocks_of(size_t depth) const { return block == 0 ? 1 : (depth + block - 1) / block; }
 };
 
 constexpr Version kHistory[] = {
@@ -129,7 +130,7 @@ struct Matrix {
       const unsigned byte = v.data<uint8_t>()[(expert * rows + row) * bytes + i / per_byte];
       return float(byte >> (i % per_byte * a->bits) & ((1u << a->bits) - 1));
     };
-    const size_t block = a->block == 0 ? depth : a->block, blocks = (depth + block - 1) / block;
+    const size_t block = a->block == 0 ? depth : a->block, blocks = a->blocks_of(depth);
     const float zero =
         zeros.present() ? small(zeros, blocks, k / block) : float(1u << (a->bits - 1));
     const auto scale =
@@ -148,7 +149,7 @@ struct Sizes {
 Status check_layer(const Moe& a, const Args& args, const Layer& layer, const Sizes& s, size_t rows,
                    size_t depth, std::string_view what) {
   const size_t per_byte = a.quantised() ? 8 / a.bits : 1;
-  const size_t block = a.block == 0 ? depth : a.block, blocks = (depth + block - 1) / block;
+  const size_t blocks = a.blocks_of(depth);
   const auto want = [&](size_t input, size_t count) -> Status {
     if (input == kNone || !args.has(input) || args.in(input).count == count) return ok();
     return fail("SDX-T1114", "{}: input {} has shape {}; expected {} elements", what, input,

@@ -12,6 +12,7 @@
 #include "ops/noise.h"
 #include "ops/pool/pool.h"
 #include "ops/reduction/reduced.h"
+#include "ops/tensor/ints.h"
 #include "ops/widened.h"
 
 namespace sdx::ops {
@@ -52,10 +53,8 @@ using AxisSet = std::array<bool, 64>;
 Result<AxisSet> axis_set(const Reduce& a, std::span<const int64_t> axes, size_t rank) {
   AxisSet set{};
   if (axes.empty() && !a.noop) set.fill(true);
-  for (const int64_t axis : axes) {
-    SDX_ASSIGN(const size_t at, resolve_axis(axis, rank, "axes"));
-    set[at] = true;
-  }
+  SDX_ASSIGN(const SmallInts gone, resolve_axes(axes, rank));
+  for (const int64_t axis : gone) set[size_t(axis)] = true;
   return set;
 }
 

@@ -136,9 +136,24 @@ Dim scaled(const Dim& dim, float scale) {
   return Dim::unknown();
 }
 
+// What is given for each axis is a list of as many numbers, or an empty one.
+Status check_list(const Facts& in, size_t input, std::string_view name, size_t count) {
+  if (input == 0 || input >= in.size() || !in[input].has_rank()) return ok();
+  const Fact& list = in[input];
+  if (list.rank() != 1)
+    return fail("SDX-T0241", "{} is {}, expected a list of {}", name, list.text(), count);
+  const Dim& size = list.dim(0);
+  if (!size.is_const() || size.is_const(0) || size.is_const(int64_t(count))) return ok();
+  return fail("SDX-T0241", "{} has {} elements, expected {}", name, size.value(), count);
+}
+
 Result<Facts> infer(const Resize& a, const Facts& in) {
   if (!in[0].has_rank()) return Facts{Fact::tensor(in[0].type)};
   SDX_ASSIGN(const SmallInts axes, resized_axes(a, in[0].rank()));
+  SDX_TRY(check_list(in, a.scales_input, "scales", axes.size()));
+  SDX_TRY(check_list(in, a.sizes_input, "sizes", axes.size()));
+  if (a.how.coordinates == Coordinates::crop)
+    SDX_TRY(check_list(in, a.roi_input, "roi", 2 * axes.size()));
   const Wanted w = wanted(a, in);
   const bool scales_given =
       a.scales || (a.scales_input < in.size() && in[a.scales_input].present());

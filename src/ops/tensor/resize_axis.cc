@@ -97,7 +97,10 @@ AxisTaps axis_taps(const Resampling& how, const AxisSize& size) {
   const bool is_cubic = how.mode == Resampling::Mode::cubic;
   const auto reach = int64_t(reach_of(how, stretch));
   result.taps = by_index ? 1 : size_t(2 * reach);
-  const auto clamp = [&](double i) { return int32_t(std::clamp(i, 0.0, double(size.in - 1))); };
+  // NaN, as of a region that is none, takes the first element.
+  const auto clamp = [&](double i) {
+    return int32_t(std::min(std::fmax(i, 0.0), double(size.in - 1)));
+  };
   std::vector<double> weights(result.taps);
   for (int64_t at = 0; at < size.out; ++at) {
     const double x = original(how, size, double(at));
