@@ -91,6 +91,25 @@ forked (bool[1] cached, float[1,N,4] past, float[1,1,4] x) => (float[1,T,4] pres
 }
 )";
 
+// What the branches capture is a piece of a constant that follows the size, and a whole one.
+constexpr const char* kTabled = R"(
+<ir_version: 10, opset_import: ["" : 21]>
+tabled (bool[1] cached, float[N,4] x) => (float[N,4] y) {
+  zero = Constant <value_float = 0.0> ()
+  last = Constant <value_float = 64.0> ()
+  one = Constant <value_float = 1.0> ()
+  line = Range (zero, last, one)
+  square = Constant <value_ints = [16, 4]> ()
+  table = Reshape (line, square)
+  size = Shape <start = 0, end = 1> (x)
+  begin = Constant <value_ints = [0]> ()
+  rows = Slice (table, begin, size)
+  scale = Constant <value_floats = [1.0, 2.0, 3.0, 4.0]> ()
+  y = If <then_branch = sum () => (float[N,4] t) { a = Mul (x, scale) t = Add (a, rows) },
+          else_branch = product () => (float[N,4] e) { e = Mul (x, rows) }> (cached)
+}
+)";
+
 // A size goes into numbers that are read where no size changes.
 constexpr const char* kCounted = R"(
 <ir_version: 10, opset_import: ["" : 21]>
@@ -218,6 +237,33 @@ TEST(Growing, subgraphs_that_run_by_an_input_are_planned_once) {
     }
   }
   same_bits(kMerged, runs, 1);
+}
+
+TEST(Growing, what_subgraphs_capture_of_a_constant_follows_the_size) {
+  std::vector<std::vector<Value>> runs;
+  for (const int64_t n : {3, 4, 4, 5, 2, 9, 16, 3, 1}) {
+    for (const bool cached : {true, false})
+      runs.push_back({Tensor::of<bool>({1}, {cached}), noise({n, 4}, 3)});
+  }
+  same_bits(kTabled, runs, 1);
+}
+
+TEST(Growing, a_run_holds_on_to_nothing_of_the_caller_that_its_subgraphs_capture) {
+  const auto shared = compiled(kTabled);
+  ASSERT_TRUE(shared);
+  run::Session session(*shared);
+  for (const int64_t n : {3, 3, 4}) {
+    const Tensor given = noise({n, 4}, 3);
+    auto memory = std::make_shared<std::vector<float>>(given.data<float>(),
+                                                       given.data<float>() + given.count());
+    const std::weak_ptr<std::vector<float>> alive = memory;
+    std::vector<Value> inputs{Tensor::of<bool>({1}, {true}),
+                              Tensor::over(DType::f32, {n, 4}, memory, memory->data())};
+    memory.reset();
+    ASSERT_TRUE(session.run(inputs));
+    inputs.clear();
+    EXPECT_TRUE(alive.expired()) << n;
+  }
 }
 
 std::vector<Value> forked_inputs(bool cached, int64_t length) {

@@ -1,6 +1,6 @@
 // BodyRunner: how an operator with subgraphs gets them run.
 //
-// Whoever runs such an operator hands it Args::late that is a BodyRunner too: a session plans each
+// Whoever runs such an operator hands it Args::late that is a NodeBodies too: a session plans each
 // body and keeps its memory between iterations, folding runs it node by node.
 #pragma once
 
@@ -22,6 +22,14 @@ class BodyRunner {
   // Bytes that the operator keeps until it is done, beside its inputs and outputs; an error if that
   // is too much.
   virtual Status hold(size_t bytes) = 0;
+};
+
+// What Args::late is for the operator itself.
+class NodeBodies : public BodyRunner {
+ public:
+  // The node's own inputs. Hundreds of captured wires may stand at their end, which can be handed
+  // on as they are.
+  virtual std::span<const Value> inputs() const = 0;
 };
 
 // The code of the error that a Loop beyond its limit gives.

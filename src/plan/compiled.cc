@@ -31,6 +31,13 @@ Status outputs_fit(const Plan& plan, size_t most) {
   return ok();
 }
 
+size_t hash_of(const Bindings& bindings) {
+  size_t hash = bindings.size();
+  for (const auto& [symbol, size] : bindings)
+    hash = (hash ^ uint64_t(size)) * 0x9e3779b97f4a7c15 + (hash >> 32);
+  return hash;
+}
+
 Result<typed::Graph> specialized(const rewrite::Rewritten& rewritten, const Bindings& bindings,
                                  Trace& trace, Lasting& lasting) {
   return on_deep_stack([&] {
@@ -141,10 +148,11 @@ Result<std::shared_ptr<const Plan>> Compiled::plan_under(const Bindings& binding
 Result<std::shared_ptr<const Planned>> Compiled::planned_under(const Bindings& bindings) const {
   if (only_) return only_;
   const std::lock_guard lock(mutex_);
+  const size_t hash = hash_of(bindings);
   for (auto at = plans_.begin(); at != plans_.end(); ++at) {
-    if (at->first == bindings) {
+    if (at->hash == hash && at->bindings == bindings) {
       plans_.splice(plans_.begin(), plans_, at);
-      return std::shared_ptr<const Planned>(plans_.front().second);
+      return std::shared_ptr<const Planned>(plans_.front().planned);
     }
   }
   if (base_) {
@@ -176,7 +184,7 @@ Result<Plan> Compiled::plan_anew(const Bindings& bindings) const {
 // The plan that has to go now, if nobody runs it and it was made from the base.
 std::optional<Plan> Compiled::spare_plan() const {
   if (plans_.empty() || plans_.size() < settings_.most_plans) return std::nullopt;
-  const std::shared_ptr<Planned> last = plans_.back().second;
+  const std::shared_ptr<Planned> last = plans_.back().planned;
   constexpr long kHere = 2;  // it and the list
   if (last.use_count() != kHere || last->plan.layout != base_->layout) return std::nullopt;
   std::atomic_thread_fence(std::memory_order_acquire);  // behind whoever let go of it before
@@ -187,8 +195,8 @@ std::optional<Plan> Compiled::spare_plan() const {
 Result<std::shared_ptr<const Planned>> Compiled::keep(const Bindings& bindings, Plan made) const {
   SDX_TRY(fits_memory(made, settings_.most_arena_bytes));
   ++plans_made_;
-  plans_.emplace_front(bindings, std::make_shared<Planned>(std::move(made)));
-  std::shared_ptr<const Planned> newest = plans_.front().second;
+  plans_.push_front({hash_of(bindings), bindings, std::make_shared<Planned>(std::move(made))});
+  std::shared_ptr<const Planned> newest = plans_.front().planned;
   if (plans_.size() > settings_.most_plans) {
     while (plans_.size() > settings_.most_plans) plans_.pop_back();
     if (packs_) packs_->drop_unused();

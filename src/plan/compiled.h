@@ -98,7 +98,12 @@ class Compiled {
   mutable std::mutex mutex_;
   std::unique_ptr<Lasting> lasting_;
   mutable std::unique_ptr<Base> base_;  // what other plans are made from
-  mutable std::list<std::pair<Bindings, std::shared_ptr<Planned>>> plans_;  // newest first
+  struct Kept {
+    size_t hash;  // of the sizes: bindings of other plans need not be looked at
+    Bindings bindings;
+    std::shared_ptr<Planned> planned;
+  };
+  mutable std::list<Kept> plans_;  // newest first
   mutable size_t plans_made_ = 0, made_anew_ = 0;
 };
 

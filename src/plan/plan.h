@@ -79,6 +79,8 @@ struct Plan {
   Options options;
   // Plans that share it differ in sizes alone: they have the same steps and places.
   std::shared_ptr<const Layout> layout = {};
+  // The steps, in order, that are others than in the plan from which all of that layout are made.
+  std::vector<uint32_t> resized = {};
 };
 
 // A plan without places: steps with their kernels and packed weights, views among them. `graph`

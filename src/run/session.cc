@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "bytes/shortened.h"
@@ -173,6 +174,7 @@ Status Session::lay_out() {
   unused_.clear();
   has_late_ = false;
   late_.assign(plan.graph.size(), {});
+  arguments_.clear();
   size_t wires = 0;
   for (const Step& step : plan.steps) {
     const size_t outputs = plan.graph.node(plan.result_of(step)).outputs.size();
@@ -198,14 +200,20 @@ bool Session::resize(const plan::Plan& before) {
   if (plan.layout == nullptr || plan.layout != before.layout) return false;
   if (plan.arena_bytes + slack_ > arena_size_) return false;
   const auto other = [&](uint32_t id) { return &plan.graph.node(id) != &before.graph.node(id); };
-  for (size_t s = 0; s < plan.steps.size(); ++s) {
-    const Step& step = plan.steps[s];
-    if (!other(step.node) && !(step.epilogue && other(step.epilogue->node))) continue;
-    each_wire(s, [&](size_t view, Outlet outlet) { measure(view, outlet); });
+  std::vector<uint32_t> steps;
+  std::set_union(before.resized.begin(), before.resized.end(), plan.resized.begin(),
+                 plan.resized.end(), std::back_inserter(steps));
+  for (const uint32_t s : steps) {
+    each_wire(s, [&](size_t view, Outlet outlet) {
+      if (outlet.present() && other(outlet.node)) measure(view, outlet);
+    });
   }
   for (const Patch& patch : constants_) {
     if (other(patch.place.index)) views_[patch.view].raw = bytes_at(patch.place, plan.graph);
   }
+  std::erase_if(arguments_, [&](const auto& of_step) {
+    return std::any_of(of_step.second.made_by.begin(), of_step.second.made_by.end(), other);
+  });
   return true;
 }
 

@@ -1,6 +1,7 @@
 // Session: runs a compiled model. Owns an arena; the plan and its weights are shared.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <unordered_map>
@@ -52,6 +53,9 @@ class Session final : private BodyRunner {
                  const RunOptions& options);
   Result<std::vector<Value>> eval_within(const typed::Node& node, std::span<const Value> arguments,
                                          typed::EvalOptions& eval);
+  struct Arguments;
+  Arguments& arguments(const plan::Step& step, std::span<const Value> inputs,
+                       std::span<const Tensor> outputs);
   Status run_late(const plan::Step& step, std::span<const Value> inputs,
                   std::span<const Tensor> outputs, const RunOptions& options);
   Value value_at(typed::Outlet outlet, std::span<const Value> inputs,
@@ -75,6 +79,13 @@ class Session final : private BodyRunner {
     size_t first_patch, patches;
   };
 
+  // What a late step reads. A subgraph captures hundreds of weights, which stay from run to run.
+  struct Arguments {
+    std::vector<Value> values;
+    std::vector<uint32_t> made_by;  // nodes that tell what the constants among them are
+    std::vector<uint32_t> open;     // all other values, which no run leaves behind
+  };
+
   std::shared_ptr<const plan::Compiled> compiled_;
   std::shared_ptr<const plan::Planned> planned_;
   std::vector<Dims> planned_for_;  // shapes of the inputs
@@ -88,8 +99,9 @@ class Session final : private BodyRunner {
   std::vector<Dims> dims_;   // that the views point to, one for each
   std::vector<Prepared> prepared_;
   std::vector<Patch> patches_;
-  std::vector<Patch> constants_;          // views of constants
-  std::vector<std::vector<Value>> late_;  // by node, of late steps
+  std::vector<Patch> constants_;           // views of constants
+  std::vector<std::vector<Value>> late_;   // by node, of late steps
+  std::map<size_t, Arguments> arguments_;  // by step, of late ones
   bool has_late_ = false;
   std::vector<bool> selected_;          // the outputs that `skipped_` is for; empty: all
   std::vector<bool> skipped_, unused_;  // steps and output buffers that they do not need

@@ -150,21 +150,54 @@ Result<std::vector<Value>> Session::eval_within(const typed::Node& node,
   return plan::explained(std::move(made).error(), most);
 }
 
+// The values that a late step reads, until its `open` ones are let go again.
+Session::Arguments& Session::arguments(const Step& step, std::span<const Value> inputs,
+                                       std::span<const Tensor> outputs) {
+  const plan::Plan& plan = planned_->plan;
+  const typed::Node& node = plan.graph.node(step.node);
+  const bool borrow = step.has_bodies || !node.op().whole_values;
+  const auto s = size_t(&step - plan.steps.data());
+  auto at = arguments_.find(s);
+  if (at == arguments_.end()) {
+    Arguments first;
+    first.values.resize(node.inputs.size());
+    for (uint32_t i = 0; i < node.inputs.size(); ++i) {
+      const Outlet input = node.inputs[i];
+      if (!input.present()) continue;
+      const Place& place = plan.places[input.node][input.slot];
+      if (place.kind == Place::Kind::constant) {
+        first.values[i] = value_at(input, inputs, outputs, borrow);
+        first.made_by.insert(first.made_by.end(), {input.node, place.index});
+      } else {
+        first.open.push_back(i);
+      }
+    }
+    at = arguments_.emplace(s, std::move(first)).first;
+  }
+  for (const uint32_t i : at->second.open)
+    at->second.values[i] = value_at(node.inputs[i], inputs, outputs, borrow);
+  return at->second;
+}
+
 Status Session::run_late(const Step& step, std::span<const Value> inputs,
                          std::span<const Tensor> outputs, const RunOptions& options) {
   const plan::Plan& plan = planned_->plan;
   const typed::Node& node = plan.graph.node(step.node);
-  std::vector<Value> arguments;
-  const bool borrow = step.has_bodies || !node.op().whole_values;
-  for (const Outlet input : node.inputs)
-    arguments.push_back(value_at(input, inputs, outputs, borrow));
+  Arguments& read = arguments(step, inputs, outputs);
+  // What lies in memory of the arena or of the caller goes, however the step ends.
+  struct LetGo {
+    Arguments& read;
+    ~LetGo() {
+      for (const uint32_t i : read.open) read.values[i] = Value();
+    }
+  } const let_go{read};
   typed::EvalOptions eval;
   eval.pool = &compiled_->pool();
   eval.reference = plan.options.reference;
   eval.isa = plan.options.isa;
   eval.bodies = this;
-  eval.check_types = std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Outlet input) {
-    return has_open_type(plan.graph.fact(input));
+  eval.check_types = std::any_of(read.open.begin(), read.open.end(), [&](uint32_t i) {
+    return has_open_type(plan.graph.fact(node.inputs[i]));
   });
   std::array<bool, 16> constant{};
   if (step.has_bodies) {
@@ -180,7 +213,7 @@ Status Session::run_late(const Step& step, std::span<const Value> inputs,
   running_ = &options;
   running_node_ = &node;
   SDX_TRY(in_time(options, [&]() -> Status {
-    SDX_ASSIGN(late_[step.node], eval_within(node, arguments, eval));
+    SDX_ASSIGN(late_[step.node], eval_within(node, read.values, eval));
     return ok();
   }));
   for (const Value& value : late_[step.node]) account_->values += bytes_of(value);

@@ -39,16 +39,17 @@ Status strings_fit(std::span<const View> ins, const Fact& out, size_t most_bytes
 }
 
 // Also runs the node's subgraphs, within the limits of the evaluation.
-class Late final : public LateValues, public BodyRunner {
+class Late final : public LateValues, public NodeBodies {
  public:
   Late(std::span<const Value> inputs, std::vector<Value>& outputs, const Facts& facts, Pool& pool,
        const EvalOptions& options)
-      : LateValues(inputs, outputs, facts), pool_(pool), options_(options) {}
+      : LateValues(inputs, outputs, facts), inputs_(inputs), pool_(pool), options_(options) {}
 
   Result<std::vector<Value>> run_body(const Body& body, std::span<const Value> inputs) override {
     if (options_.bodies != nullptr) return options_.bodies->run_body(body, inputs);
     return body.run(inputs, pool_, options_.isa);
   }
+  std::span<const Value> inputs() const override { return inputs_; }
   int64_t most_iterations() const override {
     return options_.bodies != nullptr ? options_.bodies->most_iterations() : kMostFoldedIterations;
   }
@@ -65,6 +66,7 @@ class Late final : public LateValues, public BodyRunner {
     return FoldingAttempt::spend(*element_count(dims));
   }
 
+  const std::span<const Value> inputs_;
   Pool& pool_;
   const EvalOptions& options_;
   size_t held_ = 0;

@@ -51,7 +51,7 @@ inline Status expect_tensors(const Body& body, size_t first) {
 }
 
 // Whoever runs the operator, as the one who runs its bodies.
-inline BodyRunner& bodies(const Args& args) { return dynamic_cast<BodyRunner&>(*args.late); }
+inline NodeBodies& bodies(const Args& args) { return dynamic_cast<NodeBodies&>(*args.late); }
 
 // A value that goes from an operator's input to its output: inputs may lie in memory that is used
 // again.

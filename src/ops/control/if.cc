@@ -80,9 +80,8 @@ Status reference(const If& a, Args& args) {
   if (args.in(0).count != 1)
     return fail("SDX-R0602", "the condition has {} elements, expected 1", args.in(0).count);
   const BodyPtr& branch = *args.in(0).data<bool>() ? a.then_branch : a.else_branch;
-  std::vector<Value> outer;
-  for (size_t i = 1; i < args.ins.size(); ++i) outer.push_back(args.value(i));
-  SDX_ASSIGN(std::vector<Value> results, bodies(args).run_body(*branch, outer));
+  NodeBodies& runner = bodies(args);
+  SDX_ASSIGN(std::vector<Value> results, runner.run_body(*branch, runner.inputs().subspan(1)));
   for (size_t i = 0; i < results.size() && i < args.outs.size(); ++i)
     args.give(i, std::move(results[i]));
   return ok();

@@ -41,11 +41,11 @@ bool Branches::give_same(const Facts& outputs, const Bindings& bindings) const {
     for (const Shape* shape : kind.shapes) {
       if (shape->size() != kind.shapes[0]->size()) return false;
       for (size_t axis = 0; axis < shape->size(); ++axis) {
-        Dim size = (*shape)[axis].bind(bindings);
-        if (!size.is_const()) return false;
+        const auto size = (*shape)[axis].eval(bindings);
+        if (!size) return false;
         if (shape == kind.shapes[0]) {
-          common.push_back(std::move(size));
-        } else if (!common[axis].is_const(size.value())) {
+          common.emplace_back(*size);
+        } else if (!common[axis].is_const(*size)) {
           common[axis] = Dim::unknown();
         }
       }

@@ -91,6 +91,7 @@ class Grower {
     }
     place_wires(plan, *base_.layout);
     plan.layout = base_.layout;
+    plan.resized = placed();
     return plan;
   }
 
@@ -100,6 +101,7 @@ class Grower {
       if (chosen_at_[s] == kNone) put(plan, s, base_.unplaced.steps[s]);
     }
     for (Chosen& one : chosen_) put(plan, one.step, std::move(one.now));
+    plan.resized = placed();
   }
 
  private:
@@ -145,6 +147,16 @@ class Grower {
     if (base_.layout->views[s]) return;
     step.scratch_offset = base_.layout->scratch[s].offset;
     plan.steps[base_.place_of_step[s]] = std::move(step);
+  }
+
+  // Where the chosen steps are among those that run.
+  std::vector<uint32_t> placed() const {
+    std::vector<uint32_t> steps;
+    for (const Chosen& one : chosen_) {
+      if (!base_.layout->views[one.step]) steps.push_back(base_.place_of_step[one.step]);
+    }
+    std::sort(steps.begin(), steps.end());
+    return steps;
   }
 
   Base& base_;
