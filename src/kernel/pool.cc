@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -16,9 +17,18 @@
 namespace sdx {
 namespace {
 
-// A worker spins this long for the next loop before it sleeps: the gap between two operators of a
-// plan.
-constexpr int kSpins = 4000;
+// A worker spins this long for the next loop before it sleeps, and a caller for its workers before
+// it lets others run: longer than the last pieces of most operators take. On a busy machine,
+// whoever lets go of a CPU waits for another's time slice to end, which is longer still. With more
+// threads than CPUs, what is waited for needs the CPU of the one that waits.
+using Time = std::chrono::microseconds;
+constexpr Time kPatience{1000}, kPatienceWithoutCpu{50};
+
+Time patience_of(int threads) {
+  if (threads == 1) return kPatience;  // nobody to wait for
+  static const int cpus = allowed_cpus();
+  return threads <= cpus ? kPatience : kPatienceWithoutCpu;
+}
 
 inline void relax() {
 #if defined(__x86_64__)
@@ -26,6 +36,20 @@ inline void relax() {
 #elif defined(__aarch64__)
   asm volatile("isb" ::: "memory");  // yield does nothing on most cores
 #endif
+}
+
+// Whether `done` came to hold in that time.
+template <class Done>
+bool spin_until(Time most, const Done& done) {
+  constexpr int kLooks = 64;  // between two at the clock
+  for (std::chrono::steady_clock::time_point end{};;) {
+    for (int i = 0; i < kLooks; ++i, relax()) {
+      if (done()) return true;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (end == std::chrono::steady_clock::time_point{}) end = now + most;
+    if (now >= end) return false;
+  }
 }
 
 // The index of the thread whose loop body is running here; -1 outside of loops.
@@ -65,6 +89,7 @@ struct Crew {
 
   const int threads;
   const int forks_before;
+  const Time patience = patience_of(threads);
   std::vector<std::thread> workers;
   std::mutex mutex;
   std::condition_variable wake;
@@ -111,9 +136,9 @@ struct Crew {
   }
   void close_round() {
     gate.fetch_or(kClosed, std::memory_order_relaxed);
-    for (int i = 0; gate.load(std::memory_order_acquire) % kClosed != 0; ++i) {
-      i < kSpins ? relax() : std::this_thread::yield();
-    }
+    const auto left = [&] { return gate.load(std::memory_order_acquire) % kClosed == 0; };
+    if (spin_until(patience, left)) return;
+    while (!left()) std::this_thread::yield();
   }
   // Goes inside, unless the round is closed or over.
   bool enter(uint64_t round) {
@@ -129,8 +154,7 @@ struct Crew {
     uint64_t seen = 0;
     const auto round = [&] { return gate.load(std::memory_order_acquire) / kRound; };
     while (true) {
-      for (int i = 0; i < kSpins && round() == seen; ++i) relax();
-      if (round() == seen) {
+      if (!spin_until(patience, [&] { return round() != seen; })) {
         std::unique_lock lock(mutex);
         wake.wait(lock, [&] { return round() != seen; });
       }
