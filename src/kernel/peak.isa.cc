@@ -10,14 +10,12 @@ double run_multiply_adds(size_t steps, float* keep) {
   constexpr int kChains = 12;
   const F32 x = F32::load(keep), y = F32::load(keep + kLanes);
   F32 chain[kChains];
-  unroll<kChains>([&](auto c) __attribute__((always_inline)) { chain[c.value] = x; });
+  repeat<kChains>([&](int c) __attribute__((always_inline)) { chain[c] = x; });
   for (size_t i = 0; i < steps; ++i) {
-    unroll<kChains>([&](auto c) __attribute__((always_inline)) {
-      chain[c.value] = fma(chain[c.value], x, y);
-    });
+    repeat<kChains>([&](int c) __attribute__((always_inline)) { chain[c] = fma(chain[c], x, y); });
   }
   F32 sum = F32(0.0f);
-  unroll<kChains>([&](auto c) __attribute__((always_inline)) { sum = sum + chain[c.value]; });
+  repeat<kChains>([&](int c) __attribute__((always_inline)) { sum = sum + chain[c]; });
   sum.store(keep);
   return double(steps) * kChains * kLanes;
 }

@@ -54,8 +54,6 @@ void end_16(const GemmBlock& g, float* block, size_t row, size_t col, size_t row
   }
 }
 
-constexpr size_t kLine = 16;  // floats
-
 // A part of k, and of the columns as panels [first, end).
 struct Stretch {
   size_t begin, length;
@@ -147,7 +145,7 @@ void run_stripe(const GemmBlock& g, size_t col) {
   const float* a = static_cast<const float*>(g.a);
   const float* b = g.b + col / kPanel * g.b_panel;
   F32 acc[kVecs];
-  unroll<kVecs>([&](auto v) __attribute__((always_inline)) { acc[v.value] = F32(0.0f); });
+  repeat<kVecs>([&](int v) __attribute__((always_inline)) { acc[v] = F32(0.0f); });
   for (size_t k = 0; k < g.k; ++k, a += g.a_k, b += g.b_step) {
     const F32 x = F32(*a);
     const size_t ahead = g.k - k > kAhead ? kAhead * g.b_step : 0;
@@ -160,8 +158,8 @@ void run_stripe(const GemmBlock& g, size_t col) {
   }
   float* c = static_cast<float*>(g.c) + col;
   const AffineEpilogue f = g.affine.at(0, col);
-  unroll<kVecs>([&](auto v) __attribute__((always_inline)) {
-    finished(acc[v.value], f, v.value * kLanes).store(c + v.value * kLanes);
+  repeat<kVecs>([&](int v) __attribute__((always_inline)) {
+    finished(acc[v], f, v * kLanes).store(c + v * kLanes);
   });
 }
 
@@ -177,8 +175,8 @@ void leave_out(GemmBlock& g, size_t cols) {
 // How a product is cut for the caches: so much of k before the chains are put aside, so many panels
 // (times k) before the next part of k, so many row blocks. Where the second cache is small (512 KiB
 // and less, as on machines without AVX-512) few rows with a long stretch of k do best: a panel
-// meets one row block after the other, and each fetches a part of the panel to come. Elsewhere a
-// row block meets one panel after the other, and the last two fetch the next panels.
+// meets one row block after the other. Elsewhere a row block meets one panel after the other. Each
+// row block fetches its part of what comes next, so that memory has the time of all of them for it.
 #if defined(SDX_ISA_avx2)
 constexpr bool kPanelsOutside = true;
 constexpr size_t kStretch = 768, kGroup = 8 * kStretch, kTogether = 5;
@@ -231,18 +229,12 @@ struct Blocks {
   // A stretch, row block by row block.
   void run_rows_outside(const Stretch& s, const Stretch& next) const {
     for (size_t block = first; block < end; ++block) {
-      const size_t rows = row(block + 1) - row(block), left = end - 1 - block;
-      const bool fetches = end - first > 1 && left < 2;  // a half of the next panels each
+      const size_t rows = row(block + 1) - row(block);
       TileArgs t;
       place_rows(g, s, row(block), rows, pack, t);
       for (size_t p = s.first; p < s.end; ++p) {
         const size_t later = next.first + (p - s.first);
-        t.ahead = kNowhere;
-        t.ahead_step = 0;
-        if (fetches && later < next.end && (later + 1) * kPanel <= g.cols) {
-          t.ahead = g.b + later * g.b_panel + (next.begin * 2 + (1 - left) * next.length) * kLine;
-          t.ahead_step = kLine;
-        }
+        fetch_panel(later < next.end && end - first > 1 ? next : Stretch{}, later, block, t);
         run_panel(g, s, t, p, row(block), rows, waits(block));
       }
       if (s.last) finish(s, block);

@@ -30,23 +30,18 @@ inline void stream_to_one(const GemmBlock& g, size_t k, size_t col, size_t cols)
   const float* b = g.b + k * g.b_step + col;
   float* c = static_cast<float*>(g.c) + col;
   F32 x[Steps];
-  unroll<Steps>([&](auto i) __attribute__((always_inline)) {
-    x[i.value] = F32(a[size_t(i.value) * g.a_k]);
-  });
+  repeat<Steps>([&](int i) __attribute__((always_inline)) { x[i] = F32(a[size_t(i) * g.a_k]); });
   for (size_t j = 0; j < cols; j += kPanel) {
     F32 acc[kVecs];
-    unroll<kVecs>([&](auto v) __attribute__((always_inline)) {
-      acc[v.value] = F32::load(c + j + v.value * kLanes);
-    });
-    unroll<Steps>([&](auto i) __attribute__((always_inline)) {
-      const float* row = b + size_t(i.value) * g.b_step + j;
-      unroll<kVecs>([&](auto v) __attribute__((always_inline)) {
-        acc[v.value] = fma(x[i.value], F32::load(row + v.value * kLanes), acc[v.value]);
+    repeat<kVecs>([&](int v)
+                      __attribute__((always_inline)) { acc[v] = F32::load(c + j + v * kLanes); });
+    repeat<Steps>([&](int i) __attribute__((always_inline)) {
+      const float* row = b + size_t(i) * g.b_step + j;
+      repeat<kVecs>([&](int v) __attribute__((always_inline)) {
+        acc[v] = fma(x[i], F32::load(row + v * kLanes), acc[v]);
       });
     });
-    unroll<kVecs>([&](auto v) __attribute__((always_inline)) {
-      acc[v.value].store(c + j + v.value * kLanes);
-    });
+    repeat<kVecs>([&](int v) __attribute__((always_inline)) { acc[v].store(c + j + v * kLanes); });
   }
 }
 
@@ -58,13 +53,13 @@ inline void stream_to_some(const GemmBlock& g, size_t k, size_t col, size_t cols
   float* c = static_cast<float*>(g.c) + col;
   for (size_t j = 0; j < cols; j += kLanes) {
     F32 rows[Steps];
-    unroll<Steps>([&](auto i) __attribute__((always_inline)) {
-      rows[i.value] = F32::load(b + size_t(i.value) * g.b_step + j);
+    repeat<Steps>([&](int i) __attribute__((always_inline)) {
+      rows[i] = F32::load(b + size_t(i) * g.b_step + j);
     });
     for (size_t r = 0; r < g.rows; ++r) {
       F32 acc = F32::load(c + r * g.ldc + j);
-      unroll<Steps>([&](auto i) __attribute__((always_inline)) {
-        acc = fma(F32(a[r * g.a_row + size_t(i.value) * g.a_k]), rows[i.value], acc);
+      repeat<Steps>([&](int i) __attribute__((always_inline)) {
+        acc = fma(F32(a[r * g.a_row + size_t(i) * g.a_k]), rows[i], acc);
       });
       acc.store(c + r * g.ldc + j);
     }

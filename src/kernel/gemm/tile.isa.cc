@@ -15,8 +15,8 @@ struct FetchesNext {
   static constexpr size_t kAhead = 4;
   template <int Vecs>
   [[gnu::always_inline]] static void fetch(const float* b, size_t b_step, const float*) {
-    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      __builtin_prefetch(b + kAhead * b_step + v.value * kLanes, 0, 3);
+    repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+      __builtin_prefetch(b + kAhead * b_step + v * kLanes, 0, 3);
     });
   }
 };
@@ -27,10 +27,7 @@ struct PackedRows : FetchesLater {
   const float* a;
   size_t step;
   explicit PackedRows(const TileArgs& t) : a(t.a), step(t.a_step) {}
-  template <int R>
-  [[gnu::always_inline]] float at() const {
-    return a[R];
-  }
+  [[gnu::always_inline]] float at(int r) const { return a[r]; }
   [[gnu::always_inline]] void next() { a += step; }
 };
 // Pointers that step alike stay in registers of their own: as one vector they would go through
@@ -48,20 +45,16 @@ struct RowsInPlace : FetchesLater {
   const float* a[kPointers];
   size_t row;
   explicit RowsInPlace(const TileArgs& t) : row(t.a_row) {
-    unroll<kPointers>([&](auto i) __attribute__((always_inline)) {
-      a[i.value] = t.a + size_t(i.value) * 3 * row;
-    });
+    repeat<kPointers>([&](int i)
+                          __attribute__((always_inline)) { a[i] = t.a + size_t(i) * 3 * row; });
   }
-  template <int R>
-  [[gnu::always_inline]] float at() const {
-    return a[R / 3][R % 3 * row];
-  }
+  [[gnu::always_inline]] float at(int r) const { return a[r / 3][r % 3 * row]; }
   [[gnu::always_inline]] void next() { step_by(1); }
   // Written out, not as a loop: an array that a loop walks along is kept in memory.
   [[gnu::always_inline]] void step_by(ptrdiff_t step) {
-    unroll<kPointers>([&](auto i) __attribute__((always_inline)) {
-      a[i.value] += step;
-      keep_apart(a[i.value]);
+    repeat<kPointers>([&](int i) __attribute__((always_inline)) {
+      a[i] += step;
+      keep_apart(a[i]);
     });
   }
 };
@@ -94,24 +87,22 @@ void tile(const TileArgs& t) {
   const auto at = [&](float* base, size_t row, int v) { return base + row * t.ldc + v * kLanes; };
 
   if (t.resume) {
-    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-        const float* p = at(t.c, r.value, v.value);
-        const bool whole = v.value < Vecs - 1 || last >= kLanes;
-        acc[r.value][v.value] = whole ? F32::load(p) : load_first(p, last);
+    repeat<Rows>([&](int r) __attribute__((always_inline)) {
+      repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+        const float* p = at(t.c, r, v);
+        const bool whole = v < Vecs - 1 || last >= kLanes;
+        acc[r][v] = whole ? F32::load(p) : load_first(p, last);
       });
     });
   } else {
-    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-      unroll<Vecs>([&](auto v)
-                       __attribute__((always_inline)) { acc[r.value][v.value] = F32(0.0f); });
+    repeat<Rows>([&](int r) __attribute__((always_inline)) {
+      repeat<Vecs>([&](int v) __attribute__((always_inline)) { acc[r][v] = F32(0.0f); });
     });
   }
 
   if (!t.resume) {  // what is written comes while the chains run
-    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-      __builtin_prefetch(at(t.c, r.value, 0), 1);
-    });
+    repeat<Rows>([&](int r)
+                     __attribute__((always_inline)) { __builtin_prefetch(at(t.c, r, 0), 1); });
   }
 
   RowsOfA<Rows> a(t);
@@ -120,14 +111,11 @@ void tile(const TileArgs& t) {
   const size_t b_step = t.b_step, ahead_step = t.ahead_step;
   for (size_t k = t.k; k != 0; --k) {
     F32 row[Vecs];
-    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      row[v.value] = F32::load(b + v.value * kLanes);
-    });
-    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-      const Each x(a.template at<r.value>());
-      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-        acc[r.value][v.value] = fma(x, row[v.value], acc[r.value][v.value]);
-      });
+    repeat<Vecs>([&](int v) __attribute__((always_inline)) { row[v] = F32::load(b + v * kLanes); });
+    repeat<Rows>([&](int r) __attribute__((always_inline)) {
+      const Each x(a.at(r));
+      repeat<Vecs>([&](int v)
+                       __attribute__((always_inline)) { acc[r][v] = fma(x, row[v], acc[r][v]); });
     });
     RowsOfA<Rows>::template fetch<Vecs>(b, b_step, ahead);
     a.next();
@@ -138,52 +126,49 @@ void tile(const TileArgs& t) {
   if (const AffineEpilogue* f = t.affine) {
     if (f->alpha != 1) {
       const F32 alpha = F32(f->alpha);
-      unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-        unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-          acc[r.value][v.value] = acc[r.value][v.value] * alpha;
-        });
+      repeat<Rows>([&](int r) __attribute__((always_inline)) {
+        repeat<Vecs>([&](int v) __attribute__((always_inline)) { acc[r][v] = acc[r][v] * alpha; });
       });
     }
     if (f->bias != nullptr) {
       const F32 beta = F32(f->beta);
       const bool scaled = f->beta != 1;
-      unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-        const float* bias = f->bias + r.value * f->bias_row;
-        unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-          const bool whole = v.value < Vecs - 1 || last >= kLanes;
+      repeat<Rows>([&](int r) __attribute__((always_inline)) {
+        const float* bias = f->bias + r * f->bias_row;
+        repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+          const bool whole = v < Vecs - 1 || last >= kLanes;
           F32 x = f->bias_col == 0 ? F32(*bias)
-                  : whole          ? F32::load(bias + v.value * kLanes)
-                                   : load_first(bias + v.value * kLanes, last);
+                  : whole          ? F32::load(bias + v * kLanes)
+                                   : load_first(bias + v * kLanes, last);
           if (scaled) x = x * beta;
-          acc[r.value][v.value] = acc[r.value][v.value] + x;
+          acc[r][v] = acc[r][v] + x;
         });
       });
     }
     if (f->other != nullptr) {
-      unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-        const float* other = f->other + r.value * f->other_row;
-        unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-          const bool whole = v.value < Vecs - 1 || last >= kLanes;
-          const F32 x = whole ? F32::load(other + v.value * kLanes)
-                              : load_first(other + v.value * kLanes, last);
-          acc[r.value][v.value] = acc[r.value][v.value] + x;
+      repeat<Rows>([&](int r) __attribute__((always_inline)) {
+        const float* other = f->other + r * f->other_row;
+        repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+          const bool whole = v < Vecs - 1 || last >= kLanes;
+          const F32 x =
+              whole ? F32::load(other + v * kLanes) : load_first(other + v * kLanes, last);
+          acc[r][v] = acc[r][v] + x;
         });
       });
     }
-    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-        acc[r.value][v.value] = lanes::canonical(acc[r.value][v.value]);
-      });
+    repeat<Rows>([&](int r) __attribute__((always_inline)) {
+      repeat<Vecs>([&](int v)
+                       __attribute__((always_inline)) { acc[r][v] = lanes::canonical(acc[r][v]); });
     });
   }
 
-  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      float* p = at(t.c, r.value, v.value);
-      if (v.value < Vecs - 1 || last >= kLanes) {
-        acc[r.value][v.value].store(p);
+  repeat<Rows>([&](int r) __attribute__((always_inline)) {
+    repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+      float* p = at(t.c, r, v);
+      if (v < Vecs - 1 || last >= kLanes) {
+        acc[r][v].store(p);
       } else {
-        store_first(p, acc[r.value][v.value], last);
+        store_first(p, acc[r][v], last);
       }
     });
   });

@@ -26,30 +26,27 @@ struct QuadTile {
 template <int Rows, int Vecs>
 void vnni_tile(const QuadTile& t) {
   __m512i acc[Rows][Vecs];
-  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      acc[r.value][v.value] = _mm512_setzero_si512();
-    });
+  repeat<Rows>([&](int r) __attribute__((always_inline)) {
+    repeat<Vecs>([&](int v) __attribute__((always_inline)) { acc[r][v] = _mm512_setzero_si512(); });
   });
   const uint8_t* a = t.a;
   const int8_t* b = t.b;
   for (size_t i = t.quads; i != 0; --i, a += 4 * Rows, b += 64 * Vecs) {
     __m512i row[Vecs];
-    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      row[v.value] = _mm512_loadu_si512(b + 64 * v.value);
-    });
-    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+    repeat<Vecs>([&](int v)
+                     __attribute__((always_inline)) { row[v] = _mm512_loadu_si512(b + 64 * v); });
+    repeat<Rows>([&](int r) __attribute__((always_inline)) {
       int32_t quad;
-      std::memcpy(&quad, a + 4 * r.value, sizeof quad);
+      std::memcpy(&quad, a + 4 * r, sizeof quad);
       const __m512i x = _mm512_set1_epi32(quad);
-      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-        acc[r.value][v.value] = dot_quads(acc[r.value][v.value], x, row[v.value]);
+      repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+        acc[r][v] = dot_quads(acc[r][v], x, row[v]);
       });
     });
   }
-  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      _mm512_storeu_si512(t.sum + r.value * kPanel + v.value * 16, acc[r.value][v.value]);
+  repeat<Rows>([&](int r) __attribute__((always_inline)) {
+    repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+      _mm512_storeu_si512(t.sum + r * kPanel + v * 16, acc[r][v]);
     });
   });
 }
@@ -76,26 +73,26 @@ inline void sum_products(const QuadTile& t, Int8Unit) {
 template <bool kVex, int Rows>
 void half_tile(const QuadTile& t, size_t first_row, size_t col) {
   __m256i acc[Rows][2];
-  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-    acc[r.value][0] = acc[r.value][1] = _mm256_setzero_si256();
+  repeat<Rows>([&](int r) __attribute__((always_inline)) {
+    acc[r][0] = acc[r][1] = _mm256_setzero_si256();
   });
   const uint8_t* a = t.a + 4 * first_row;
   const int8_t* b = t.b + 4 * col;
   for (size_t i = t.quads; i != 0; --i, a += 4 * t.rows, b += 4 * t.width) {
     const __m256i b0 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b));
     const __m256i b1 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b + 32));
-    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+    repeat<Rows>([&](int r) __attribute__((always_inline)) {
       int32_t quad;
-      std::memcpy(&quad, a + 4 * r.value, sizeof quad);
+      std::memcpy(&quad, a + 4 * r, sizeof quad);
       const __m256i x = _mm256_set1_epi32(quad);
-      acc[r.value][0] = dot_quads<kVex>(acc[r.value][0], x, b0);
-      acc[r.value][1] = dot_quads<kVex>(acc[r.value][1], x, b1);
+      acc[r][0] = dot_quads<kVex>(acc[r][0], x, b0);
+      acc[r][1] = dot_quads<kVex>(acc[r][1], x, b1);
     });
   }
-  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-    auto* sum = reinterpret_cast<__m256i*>(t.sum + (first_row + r.value) * kPanel + col);
-    _mm256_storeu_si256(sum, acc[r.value][0]);
-    _mm256_storeu_si256(sum + 1, acc[r.value][1]);
+  repeat<Rows>([&](int r) __attribute__((always_inline)) {
+    auto* sum = reinterpret_cast<__m256i*>(t.sum + (first_row + r) * kPanel + col);
+    _mm256_storeu_si256(sum, acc[r][0]);
+    _mm256_storeu_si256(sum + 1, acc[r][1]);
   });
 }
 
@@ -143,28 +140,27 @@ inline constexpr int kDotRows = 6,
 template <class Dot, int Rows>
 void dot_tile(const QuadTile& t, size_t first_row, size_t col) {
   int32x4_t acc[Rows][kDotVecs];
-  unroll<kDotVecs>([&](auto v) __attribute__((always_inline)) {
-    const int32x4_t first = first_sum<Dot>(t.b_sum + col + 4 * v.value);
-    unroll<Rows>([&](auto r) __attribute__((always_inline)) { acc[r.value][v.value] = first; });
+  repeat<kDotVecs>([&](int v) __attribute__((always_inline)) {
+    const int32x4_t first = first_sum<Dot>(t.b_sum + col + 4 * v);
+    repeat<Rows>([&](int r) __attribute__((always_inline)) { acc[r][v] = first; });
   });
   const uint8_t* a = t.a + 4 * first_row;
   const int8_t* b = t.b + 4 * col;
   for (size_t i = t.quads; i != 0; --i, a += 4 * t.rows, b += 4 * t.width) {
     int8x16_t columns[kDotVecs];
-    unroll<kDotVecs>([&](auto v) __attribute__((always_inline)) {
-      columns[v.value] = vld1q_s8(b + 16 * v.value);
-    });
+    repeat<kDotVecs>([&](int v)
+                         __attribute__((always_inline)) { columns[v] = vld1q_s8(b + 16 * v); });
     const QuadRows<Dot, Rows> rows(a);
     unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-      unroll<kDotVecs>([&](auto v) __attribute__((always_inline)) {
-        acc[r.value][v.value] = Dot::template add<r.value % 4>(
-            acc[r.value][v.value], columns[v.value], rows.of[r.value / 4]);
+      repeat<kDotVecs>([&](int v) __attribute__((always_inline)) {
+        acc[r.value][v] =
+            Dot::template add<r.value % 4>(acc[r.value][v], columns[v], rows.of[r.value / 4]);
       });
     });
   }
-  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-    unroll<kDotVecs>([&](auto v) __attribute__((always_inline)) {
-      vst1q_s32(t.sum + (first_row + r.value) * kPanel + col + 4 * v.value, acc[r.value][v.value]);
+  repeat<Rows>([&](int r) __attribute__((always_inline)) {
+    repeat<kDotVecs>([&](int v) __attribute__((always_inline)) {
+      vst1q_s32(t.sum + (first_row + r) * kPanel + col + 4 * v, acc[r][v]);
     });
   });
 }

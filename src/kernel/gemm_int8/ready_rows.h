@@ -123,9 +123,9 @@ template <int Rows, int Vecs, class Of>
   int32_t* const sum = t.sum;  // not to be read again after each store
   const size_t ld = t.ld;
   const auto each = [&](auto more) __attribute__((always_inline)) {
-    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-        auto* to = (__m256i*)(sum + r.value * ld + 8 * v.value);
+    repeat<Rows>([&](int r) __attribute__((always_inline)) {
+      repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+        auto* to = (__m256i*)(sum + r * ld + 8 * v);
         __m256i s = of(r, v);
         if constexpr (more.value != 0) s = _mm256_add_epi32(s, _mm256_loadu_si256(to));
         _mm256_storeu_si256(to, s);
@@ -145,29 +145,26 @@ template <class T, int Vecs>
 template <int Rows, int Vecs, bool kFour>
 [[gnu::noinline]] void byte_tile(const ReadyTile& t) {
   __m256i acc[Rows][Vecs];
-  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      acc[r.value][v.value] = _mm256_setzero_si256();
-    });
+  repeat<Rows>([&](int r) __attribute__((always_inline)) {
+    repeat<Vecs>([&](int v) __attribute__((always_inline)) { acc[r][v] = _mm256_setzero_si256(); });
   });
   const __m256i ones = _mm256_set1_epi16(1);
   // One quad of each row; rows lie `Step` bytes apart.
   const auto take = [&]<int Step>(const uint8_t*& a, const int8_t* w, Index<Step>)
       __attribute__((always_inline)) {
     __m256i weights[Vecs];
-    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      weights[v.value] = _mm256_loadu_si256((const __m256i*)(w + 32 * v.value));
+    repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+      weights[v] = _mm256_loadu_si256((const __m256i*)(w + 32 * v));
     });
-    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+    repeat<Rows>([&](int r) __attribute__((always_inline)) {
       int32_t quad;
-      std::memcpy(&quad, a + r.value * Step, sizeof quad);
+      std::memcpy(&quad, a + r * Step, sizeof quad);
       const __m256i x = _mm256_set1_epi32(quad);
-      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-        const __m256i pairs = _mm256_maddubs_epi16(x, weights[v.value]);
-        acc[r.value][v.value] =
-            _mm256_add_epi32(acc[r.value][v.value], _mm256_madd_epi16(pairs, ones));
+      repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+        const __m256i pairs = _mm256_maddubs_epi16(x, weights[v]);
+        acc[r][v] = _mm256_add_epi32(acc[r][v], _mm256_madd_epi16(pairs, ones));
       });
-      row_done(a, acc[r.value]);
+      row_done(a, acc[r]);
     });
   };
   const uint8_t* a = t.rows.bytes[0];
@@ -175,20 +172,19 @@ template <int Rows, int Vecs, bool kFour>
   size_t quads = t.rows.quads;
   if constexpr (kFour) {
     for (; quads >= 2; quads -= 2, a += 8, w += 2 * t.step) {
-      unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+      repeat<Rows>([&](int r) __attribute__((always_inline)) {
         int32_t quad[2];
-        std::memcpy(quad, a + r.value * ReadyRows::kByteStep, sizeof quad);
+        std::memcpy(quad, a + r * ReadyRows::kByteStep, sizeof quad);
         const __m256i x = _mm256_set1_epi32(quad[0]), next = _mm256_set1_epi32(quad[1]);
-        unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-          const auto* at = (const __m256i*)(w + 32 * v.value);
-          const auto* after = (const __m256i*)(w + t.step + 32 * v.value);
+        repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+          const auto* at = (const __m256i*)(w + 32 * v);
+          const auto* after = (const __m256i*)(w + t.step + 32 * v);
           const __m256i pairs =
               _mm256_add_epi16(_mm256_maddubs_epi16(x, _mm256_loadu_si256(at)),
                                _mm256_maddubs_epi16(next, _mm256_loadu_si256(after)));
-          acc[r.value][v.value] =
-              _mm256_add_epi32(acc[r.value][v.value], _mm256_madd_epi16(pairs, ones));
+          acc[r][v] = _mm256_add_epi32(acc[r][v], _mm256_madd_epi16(pairs, ones));
         });
-        row_done(a, acc[r.value]);
+        row_done(a, acc[r]);
       });
     }
   }
@@ -197,40 +193,36 @@ template <int Rows, int Vecs, bool kFour>
   for (size_t h = 0; h < t.rows.hots; ++h, a += 4)
     take(a, t.w + t.rows.hot[h] * t.step, Index<4 * ReadyRows::kMostHot>{});
   put<Rows, Vecs>(
-      t, [&](auto r, auto v) __attribute__((always_inline)) { return acc[r.value][v.value]; });
+      t, [&](int r, int v) __attribute__((always_inline)) { return acc[r][v]; });
 }
 
 template <int Rows, int Vecs>
 [[gnu::noinline]] void word_tile(const ReadyTile& t) {
   __m256i acc[Rows][Vecs];
-  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      acc[r.value][v.value] = _mm256_setzero_si256();
-    });
+  repeat<Rows>([&](int r) __attribute__((always_inline)) {
+    repeat<Vecs>([&](int v) __attribute__((always_inline)) { acc[r][v] = _mm256_setzero_si256(); });
   });
   const int16_t* a = t.rows.words[0];
   const int8_t* w = t.w;
   for (size_t i = t.rows.quads; i != 0; --i, a += 4, w += t.step) {
     __m256i weights[Vecs];
-    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      weights[v.value] = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i*)(w + 16 * v.value)));
+    repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+      weights[v] = _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i*)(w + 16 * v)));
     });
-    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+    repeat<Rows>([&](int r) __attribute__((always_inline)) {
       int64_t quad;
-      std::memcpy(&quad, a + r.value * ReadyRows::kWordStep, sizeof quad);
+      std::memcpy(&quad, a + r * ReadyRows::kWordStep, sizeof quad);
       const __m256i x = _mm256_set1_epi64x(quad);
-      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-        acc[r.value][v.value] =
-            _mm256_add_epi32(acc[r.value][v.value], _mm256_madd_epi16(x, weights[v.value]));
+      repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+        acc[r][v] = _mm256_add_epi32(acc[r][v], _mm256_madd_epi16(x, weights[v]));
       });
-      row_done(a, acc[r.value]);
+      row_done(a, acc[r]);
     });
   }
   // A column has two lanes.
   put<Rows, Vecs / 2>(
-      t, [&](auto r, auto v) __attribute__((always_inline)) {
-        const __m256i s =
-            _mm256_hadd_epi32(acc[r.value][2 * v.value], acc[r.value][2 * v.value + 1]);
+      t, [&](int r, int v) __attribute__((always_inline)) {
+        const __m256i s = _mm256_hadd_epi32(acc[r][2 * v], acc[r][2 * v + 1]);
         return _mm256_permute4x64_epi64(s, 0xd8);
       });
 }

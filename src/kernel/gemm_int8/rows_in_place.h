@@ -27,57 +27,52 @@ struct RowsTile {
 template <int Rows, int Vecs>
 void rows_tile(const RowsTile& t) {
   __m512i acc[Rows][Vecs], part[Vecs];
-  unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-    part[v.value] =
-        _mm512_mullo_epi32(_mm512_set1_epi32(t.a_zero), _mm512_loadu_si512(t.panel + v.value * 16));
+  repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+    part[v] = _mm512_mullo_epi32(_mm512_set1_epi32(t.a_zero), _mm512_loadu_si512(t.panel + v * 16));
   });
-  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      acc[r.value][v.value] = _mm512_sub_epi32(_mm512_set1_epi32(t.start[r.value]), part[v.value]);
+  repeat<Rows>([&](int r) __attribute__((always_inline)) {
+    repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+      acc[r][v] = _mm512_sub_epi32(_mm512_set1_epi32(t.start[r]), part[v]);
     });
   });
   constexpr int kPointers = (Rows + 2) / 3;  // one for three rows, which addressing modes reach
   const uint8_t* a[kPointers];
   const size_t step = t.a_row;
-  unroll<kPointers>([&](auto i) __attribute__((always_inline)) {
-    a[i.value] = t.a + size_t(i.value) * 3 * step;
-  });
+  repeat<kPointers>([&](int i)
+                        __attribute__((always_inline)) { a[i] = t.a + size_t(i) * 3 * step; });
   const auto* b = reinterpret_cast<const int8_t*>(t.panel + Vecs * 16);
   for (size_t i = t.quads; i != 0; --i, b += 64 * Vecs) {
     __m512i row[Vecs];
-    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      row[v.value] = _mm512_loadu_si512(b + 64 * v.value);
-    });
-    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
+    repeat<Vecs>([&](int v)
+                     __attribute__((always_inline)) { row[v] = _mm512_loadu_si512(b + 64 * v); });
+    repeat<Rows>([&](int r) __attribute__((always_inline)) {
       int32_t quad;
-      std::memcpy(&quad, a[r.value / 3] + r.value % 3 * step, sizeof quad);
+      std::memcpy(&quad, a[r / 3] + r % 3 * step, sizeof quad);
       const __m512i x = _mm512_set1_epi32(quad);
-      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-        acc[r.value][v.value] = dot_quads(acc[r.value][v.value], x, row[v.value]);
+      repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+        acc[r][v] = dot_quads(acc[r][v], x, row[v]);
       });
     });
-    unroll<kPointers>([&](auto p) __attribute__((always_inline)) { a[p.value] += 4; });
+    repeat<kPointers>([&](int p) __attribute__((always_inline)) { a[p] += 4; });
   }
   __mmask16 some[Vecs];
-  unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-    const size_t left = t.cols - v.value * 16;
-    some[v.value] = left >= 16 ? __mmask16(0xffff) : first_lanes(left);
+  repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+    const size_t left = t.cols - v * 16;
+    some[v] = left >= 16 ? __mmask16(0xffff) : first_lanes(left);
   });
   if (t.y == nullptr) {
-    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-        _mm512_mask_storeu_epi32(t.c + r.value * t.ldc + v.value * 16, some[v.value],
-                                 acc[r.value][v.value]);
+    repeat<Rows>([&](int r) __attribute__((always_inline)) {
+      repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+        _mm512_mask_storeu_epi32(t.c + r * t.ldc + v * 16, some[v], acc[r][v]);
       });
     });
     return;
   }
   const AffineEpilogue& f = *t.affine;
-  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      const F32 q = finished(f, _mm512_cvtepi32_ps(acc[r.value][v.value]), r.value, v.value * 16,
-                             some[v.value]);
-      _mm512_mask_storeu_ps(t.y + r.value * t.ldc + v.value * 16, some[v.value], q.v);
+  repeat<Rows>([&](int r) __attribute__((always_inline)) {
+    repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+      const F32 q = finished(f, _mm512_cvtepi32_ps(acc[r][v]), r, v * 16, some[v]);
+      _mm512_mask_storeu_ps(t.y + r * t.ldc + v * 16, some[v], q.v);
     });
   });
 }

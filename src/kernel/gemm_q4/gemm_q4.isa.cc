@@ -47,8 +47,8 @@ struct Differences {
   static constexpr float power(int row) { return float(1 << (23 - 4 * row)); }
 
   SDX_INLINE void set_zero(F32x16 zero) {
-    unroll<kRowsPerLoad>([&](auto r) __attribute__((always_inline)) {
-      raised[r.value] = zero + F32x16(power(r.value));
+    repeat<kRowsPerLoad>([&](int r) __attribute__((always_inline)) {
+      raised[r] = zero + F32x16(power(r));
     });
 #if defined(SDX_ISA_avx512)
     raised[0] = zero;
@@ -63,25 +63,23 @@ struct Differences {
     for (int i = 0; i < 16; ++i) answers[i] = Zeros ? float(i) : float(i) - zero;
     return load(answers);
   }
-  template <int Row>
-  SDX_INLINE F32x16 at(I32x16 words, F32x16 answers) const {
-    if constexpr (Row == 0) {
+  SDX_INLINE F32x16 at(int row, I32x16 words, F32x16 answers) const {
+    if (row == 0) {
       const F32x16 d = _mm512_maskz_permutexvar_ps(0xffff, (__m512i)words.v, answers.v);
       return Zeros ? d - raised[0] : d;
     } else {
-      const I32x16 mask = 15 << 4 * Row, exponent = bits(F32x16(power(Row)));
+      const I32x16 mask = 15 << 4 * row, exponent = bits(F32x16(power(row)));
       constexpr int kAndOr = 0xea;
       const F32x16 q = _mm512_castsi512_ps(_mm512_ternarylogic_epi32(
           (__m512i)words.v, (__m512i)mask.v, (__m512i)exponent.v, kAndOr));
-      return q - raised[Row];
+      return q - raised[row];
     }
   }
 #else
   static SDX_INLINE F32x16 table(float) { return 0.0f; }
-  template <int Row>
-  SDX_INLINE F32x16 at(I32x16 words, F32x16) const {
-    const I32x16 mask = 15 << 4 * Row, exponent = bits(F32x16(power(Row)));
-    return from_bits((words & mask) | exponent) - raised[Row];
+  SDX_INLINE F32x16 at(int row, I32x16 words, F32x16) const {
+    const I32x16 mask = 15 << 4 * row, exponent = bits(F32x16(power(row)));
+    return from_bits((words & mask) | exponent) - raised[row];
   }
 #endif
 };
@@ -104,31 +102,31 @@ SDX_INLINE void each_row(const Q4Block& b, size_t panel, Take&& take) {
   const char* at = b.group + panel * kVector;
   for (size_t first = 0; first < b.k; first += b.block) {
     const size_t end = first + (b.k - first < b.block ? b.k - first : b.block);
-    unroll<Panels>([&](auto p) __attribute__((always_inline)) {
-      scale[p.value] = load_floats(at + p.value * kVector);
+    repeat<Panels>([&](int p) __attribute__((always_inline)) {
+      scale[p] = load_floats(at + p * kVector);
       if constexpr (Zeros) {
-        differences[p.value].set_zero(load_floats(at + step + p.value * kVector));
+        differences[p].set_zero(load_floats(at + step + p * kVector));
       }
     });
     at += Zeros ? 2 * step : step;
     for (size_t row = first; row < end; row += kQ4Rows, at += step) {
       const size_t rows = end - row;
       const auto walk = [&](auto whole) __attribute__((always_inline)) {
-        unroll<int(kQ4Rows) / kRowsPerLoad>([&](auto load) __attribute__((always_inline)) {
-          constexpr int kFirst = load.value * kRowsPerLoad;
+        repeat<int(kQ4Rows) / kRowsPerLoad>([&](int load) __attribute__((always_inline)) {
+          const int first_row = load * kRowsPerLoad;
           I32x16 words[Panels];
-          unroll<Panels>([&](auto p) __attribute__((always_inline)) {
-            words[p.value] = load_words(at + p.value * kVector + next_rows(kFirst));
+          repeat<Panels>([&](int p) __attribute__((always_inline)) {
+            words[p] = load_words(at + p * kVector + next_rows(first_row));
           });
-          unroll<kRowsPerLoad>([&](auto r) __attribute__((always_inline)) {
-            if (!whole.value && kFirst + r.value >= rows) return;
+          repeat<kRowsPerLoad>([&](int r) __attribute__((always_inline)) {
+            if (!whole.value && size_t(first_row + r) >= rows) return;
             F32x16 weights[Panels];
-            unroll<Panels>([&](auto p) __attribute__((always_inline)) {
-              const auto& from = differences[Zeros ? p.value : 0];
-              const F32x16 d = from.template at<r.value>(words[p.value], table);
-              weights[p.value] = d * scale[p.value];
+            repeat<Panels>([&](int p) __attribute__((always_inline)) {
+              const auto& from = differences[Zeros ? p : 0];
+              const F32x16 d = from.at(r, words[p], table);
+              weights[p] = d * scale[p];
             });
-            take(row + kFirst + r.value, weights);
+            take(row + first_row + r, weights);
           });
         });
       };
@@ -140,23 +138,23 @@ SDX_INLINE void each_row(const Q4Block& b, size_t panel, Take&& take) {
 template <int Rows, int Panels, bool Zeros>
 void multiply(const Q4Block& b, size_t panel) {
   F32x16 sum[Rows][Panels];
-  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-    unroll<Panels>([&](auto p) __attribute__((always_inline)) { sum[r.value][p.value] = 0.0f; });
+  repeat<Rows>([&](int r) __attribute__((always_inline)) {
+    repeat<Panels>([&](int p) __attribute__((always_inline)) { sum[r][p] = 0.0f; });
   });
   each_row<Panels, Zeros>(
       b, panel, [&](size_t k, const F32x16* w) __attribute__((always_inline)) {
-        unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-          const F32x16 x = b.a[r.value * b.lda + k];
-          unroll<Panels>([&](auto p) __attribute__((always_inline)) {
-            sum[r.value][p.value] = fma(x, w[p.value], sum[r.value][p.value]);
+        repeat<Rows>([&](int r) __attribute__((always_inline)) {
+          const F32x16 x = b.a[r * b.lda + k];
+          repeat<Panels>([&](int p) __attribute__((always_inline)) {
+            sum[r][p] = fma(x, w[p], sum[r][p]);
           });
         });
       });
-  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-    unroll<Panels>([&](auto p) __attribute__((always_inline)) {
-      const size_t first = (panel + p.value) * kQ4Columns, left = b.cols - first;
-      float* c = b.c + r.value * b.ldc + first;
-      const F32x16 y = lanes::canonical(sum[r.value][p.value]);
+  repeat<Rows>([&](int r) __attribute__((always_inline)) {
+    repeat<Panels>([&](int p) __attribute__((always_inline)) {
+      const size_t first = (panel + p) * kQ4Columns, left = b.cols - first;
+      float* c = b.c + r * b.ldc + first;
+      const F32x16 y = lanes::canonical(sum[r][p]);
       left >= kQ4Columns ? store(c, y) : store_n(c, y, left);
     });
   });

@@ -32,13 +32,10 @@ SDX_INLINE void sum_planes(const PoolWork& work, const float* x, float* y, size_
     F32x16 acc[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     for (size_t k = 0; k < taps; ++k) {
       const float* from = staged + work.tap[k] + at;
-      unroll<4>([&](auto v) __attribute__((always_inline)) {
-        acc[v.value] = acc[v.value] + load(from + 16 * v.value);
-      });
+      repeat<4>([&](int v)
+                    __attribute__((always_inline)) { acc[v] = acc[v] + load(from + 16 * v); });
     }
-    unroll<4>([&](auto v) __attribute__((always_inline)) {
-      store(sums + at + 16 * v.value, acc[v.value]);
-    });
+    repeat<4>([&](int v) __attribute__((always_inline)) { store(sums + at + 16 * v, acc[v]); });
   }
   const size_t down = phase_dim(s, 1), along = phase_dim(s, 2);
   const bool dense = down == s.out[1] && along == width;
@@ -226,14 +223,13 @@ SDX_INLINE void pool_turned(const PoolShape& s, const float* pixels, float* y, V
         const ptrdiff_t line = down.first + ptrdiff_t(ky * s.dilation[1]);
         const float* from = pixels + (line * ptrdiff_t(s.in[2]) + along.first) * 16;
         for (size_t kx = along.begin; kx < along.end; ++kx) {
-          unroll<count.value>([&](auto v) __attribute__((always_inline)) {
-            acc[v.value] =
-                take(acc[v.value], load(from + kx * s.dilation[2] * 16 + v.value * across));
+          repeat<count.value>([&](int v) __attribute__((always_inline)) {
+            acc[v] = take(acc[v], load(from + kx * s.dilation[2] * 16 + v * across));
           });
         }
       }
-      unroll<count.value>([&](auto v) __attribute__((always_inline)) {
-        store(y + (at + v.value) * 16, done(acc[v.value], at + v.value));
+      repeat<count.value>([&](int v) __attribute__((always_inline)) {
+        store(y + (at + v) * 16, done(acc[v], at + v));
       });
       at += size_t(count.value);
     };

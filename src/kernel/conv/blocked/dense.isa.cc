@@ -25,8 +25,8 @@ void run_tile(const Tile& t) {
       const float* w = w_first + g.tap_at[tap] * w_tap;
       const size_t beside_step = tap == 0 ? g.x_pixel : 0;
       for (size_t i = kFetchWeights ? ahead_lines : 0; i != 0; --i, ahead += kLine) {
-        unroll<Vecs / kBlockVecs>([&](auto b) __attribute__((always_inline)) {
-          __builtin_prefetch(ahead + b.value * w_block * sizeof(float), 0, 2);
+        repeat<Vecs / kBlockVecs>([&](int b) __attribute__((always_inline)) {
+          __builtin_prefetch(ahead + b * w_block * sizeof(float), 0, 2);
         });
       }
       for (size_t c = count; c != 0; --c, x.next(), w += kBlockLanes) {
@@ -35,17 +35,16 @@ void run_tile(const Tile& t) {
           beside += beside_step;
         }
         F32 weight[Vecs];
-        unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-          constexpr size_t kChannel = size_t(v.value * kLanes);
-          weight[v.value] =
-              F32::load(w + kChannel / kBlockLanes * w_block + kChannel % kBlockLanes);
+        repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+          const size_t channel = size_t(v * kLanes);
+          weight[v] = F32::load(w + channel / kBlockLanes * w_block + channel % kBlockLanes);
         });
-        unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-          unroll<Positions>([&](auto p) __attribute__((always_inline)) {
-            const Each value(*x.template at<r.value, p.value>());
-            unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-              F32& sum = sums.acc[r.value][p.value][v.value];
-              sum = fma(value, weight[v.value], sum);
+        repeat<Rows>([&](int r) __attribute__((always_inline)) {
+          repeat<Positions>([&](int p) __attribute__((always_inline)) {
+            const Each value(*x.at(r, p));
+            repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+              F32& sum = sums.acc[r][p][v];
+              sum = fma(value, weight[v], sum);
             });
           });
         });
@@ -82,11 +81,11 @@ void run_position(const BlockedWork& g, size_t block) {
   const size_t depth = g.channels * g.taps;
   F32 acc[Blocks][kBlockVecs];
   const auto each = [&](auto&& f) __attribute__((always_inline)) {
-    unroll<Blocks>([&](auto i) __attribute__((always_inline)) {
-      unroll<kBlockVecs>([&](auto v) __attribute__((always_inline)) { f(i, v); });
+    repeat<Blocks>([&](int i) __attribute__((always_inline)) {
+      repeat<kBlockVecs>([&](int v) __attribute__((always_inline)) { f(i, v); });
     });
   };
-  each([&](auto i, auto v) __attribute__((always_inline)) { acc[i.value][v.value] = F32(0.0f); });
+  each([&](int i, int v) __attribute__((always_inline)) { acc[i][v] = F32(0.0f); });
   const float* w = g.weights + block * kBlockLanes * depth;
   const float* from = g.x;
   for (size_t first = 0; first < g.channels; first += kBlockLanes, from += g.block_step) {
@@ -95,17 +94,17 @@ void run_position(const BlockedWork& g, size_t block) {
       const float* x = from + g.tap[tap];
       for (size_t c = count; c != 0; --c, ++x, w += kBlockLanes) {
         const Each value(*x);
-        each([&](auto i, auto v) __attribute__((always_inline)) {
-          const float* at = w + size_t(i.value) * kBlockLanes * depth + v.value * kLanes;
-          acc[i.value][v.value] = fma(value, F32::load(at), acc[i.value][v.value]);
+        each([&](int i, int v) __attribute__((always_inline)) {
+          const float* at = w + size_t(i) * kBlockLanes * depth + v * kLanes;
+          acc[i][v] = fma(value, F32::load(at), acc[i][v]);
         });
       }
     }
   }
   const ClampRegisters end(g.clamp);
-  each([&](auto i, auto v) __attribute__((always_inline)) {
-    const size_t at = (block + size_t(i.value)) * kBlockLanes + size_t(v.value * kLanes);
-    F32 sum = acc[i.value][v.value];
+  each([&](int i, int v) __attribute__((always_inline)) {
+    const size_t at = (block + size_t(i)) * kBlockLanes + size_t(v * kLanes);
+    F32 sum = acc[i][v];
     if (g.bias != nullptr) sum = sum + F32::load(g.bias + at);
     if (g.clamp.other != nullptr) sum = sum + F32::load(g.clamp.other + at);
     end(sum).store(g.y + at);
@@ -117,17 +116,31 @@ struct Fetchers {
   size_t begin, end;
 };
 
-// What a tile fetches of the weights to come, and the bytes of its part of each block: those of the
-// next channels of the input, or of the next blocks.
-size_t set_ahead(const BlockedWork& g, size_t blocks, const Fetchers& all, Tile& t) {
-  const size_t tiles = all.end - all.begin, channels = t.last - t.first;
-  const float* next = t.w + channels * g.all_taps * kBlockLanes;
-  if (t.last == g.channels) next += (blocks - 1) * t.w_block;
-  t.ahead = reinterpret_cast<const char*>(next);
-  const bool there = g.weights_stay && all.begin != g.tile_begin;
-  t.ahead_lines = there ? 0 : (kBlockLanes + tiles - 1) / tiles;
-  return t.ahead_lines * kLine * channel_blocks(channels) * g.taps;
-}
+// What the tiles fetch of the weights to come, each its part: those of the next channels of the
+// input, or of the next blocks. There are as many as of these channels.
+struct Ahead {
+  const char* from;
+  size_t lines;        // of each block at each tap
+  size_t part, bytes;  // of each block: of a tile, and of all
+
+  Ahead(const BlockedWork& g, size_t blocks, const Fetchers& all, const Tile& t) {
+    const size_t tiles = all.end - all.begin, channels = t.last - t.first;
+    const size_t of_a_tap = least(kBlockLanes, channels);
+    const float* next = t.w + channels * g.all_taps * kBlockLanes;
+    if (t.last == g.channels) next += (blocks - 1) * t.w_block;
+    from = reinterpret_cast<const char*>(next);
+    const bool there = g.weights_stay && all.begin != g.tile_begin;
+    lines = there ? 0 : (of_a_tap + tiles - 1) / tiles;
+    const size_t of_a_line = kLine * channel_blocks(channels) * g.taps;
+    part = lines * of_a_line;
+    bytes = of_a_tap * of_a_line;
+  }
+  // Of the i-th of these tiles; the last ones may have nothing left to fetch.
+  void set(size_t i, Tile& t) const {
+    t.ahead = from + i * part;
+    t.ahead_lines = i * part < bytes ? lines : 0;
+  }
+};
 
 // The tiles [begin, end) by as many blocks as a tile has, from `first` of the input's channels on.
 void run_tiles(const BlockedWork& g, size_t block, size_t first, size_t begin, size_t end,
@@ -144,11 +157,11 @@ void run_tiles(const BlockedWork& g, size_t block, size_t first, size_t begin, s
   t.y = g.y + at;
   t.other = g.clamp.other == nullptr || t.last < g.channels ? nullptr : g.clamp.other + at;
   Positions positions(g, begin);
-  const size_t part = set_ahead(g, blocks, all, t);
-  t.ahead += (begin - all.begin) * part;
-  for (size_t i = begin; i < end; ++i, t.ahead += part) {
+  const Ahead ahead(g, blocks, all, t);
+  for (size_t i = begin; i < end; ++i) {
     const Spot s = spot_of(g.cut, i);
     positions.set(s, t);
+    ahead.set(i - all.begin, t);
     kTiles.fn[s.rows - 1][blocks - 1][s.columns - 1](t);
   }
 }

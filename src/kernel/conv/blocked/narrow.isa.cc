@@ -37,12 +37,16 @@ void run_tile(const Tile& t) {
     const float* w = t.w + g.tap_at[tap] * Width * kBlockLanes;
     unroll<Width>([&](auto c) __attribute__((always_inline)) {
       F32 weight[kBlockVecs];
-      unroll<kBlockVecs>([&](auto v) __attribute__((always_inline)) {
-        weight[v.value] = F32::load(w + c.value * int(kBlockLanes) + v.value * kLanes);
+      repeat<kBlockVecs>([&](int v) __attribute__((always_inline)) {
+        weight[v] = F32::load(w + c.value * int(kBlockLanes) + v * kLanes);
       });
-      sums.each([&](F32 & sum, auto r, auto p, auto v) __attribute__((always_inline)) {
-        const float* at = x.template at<r.value, p.value>();
-        sum = fma(of_each_group<Width, c.value, v.value>(at), weight[v.value], sum);
+      repeat<Rows>([&](int r) __attribute__((always_inline)) {
+        repeat<Positions>([&](int p) __attribute__((always_inline)) {
+          unroll<kBlockVecs>([&](auto v) __attribute__((always_inline)) {
+            F32& sum = sums.acc[r][p][v.value];
+            sum = fma(of_each_group<Width, c.value, v.value>(x.at(r, p)), weight[v.value], sum);
+          });
+        });
       });
     });
   }

@@ -57,13 +57,12 @@ struct Tile {
 };
 
 // y's vector v of position p in row r of a tile.
-template <int R, int P, int V>
-[[gnu::always_inline]] inline size_t place(const Tile& t) {
-  constexpr size_t kChannel = size_t(V * kLanes);
+[[gnu::always_inline]] inline size_t place(const Tile& t, int r, int p, int v) {
+  const size_t first = size_t(v * kLanes);
   const BlockedWork& g = *t.work;
-  const size_t channel = kChannel / kBlockLanes * g.y_plane + kChannel % kBlockLanes;
-  if constexpr (kAcrossRows) return t.at[P] + channel;
-  return t.at[0] + (size_t(R) * g.y_row + size_t(P)) * kBlockLanes + channel;
+  const size_t channel = first / kBlockLanes * g.y_plane + first % kBlockLanes;
+  if constexpr (kAcrossRows) return t.at[p] + channel;
+  return t.at[0] + (size_t(r) * g.y_row + size_t(p)) * kBlockLanes + channel;
 }
 
 // Where the inputs of a tile's positions are, at the channel and tap that it has come to: a pointer
@@ -74,13 +73,10 @@ struct InputsAnywhere {
   size_t i = 0;
 
   explicit InputsAnywhere(const Tile& t) {
-    unroll<Positions>([&](auto p) __attribute__((always_inline)) { x[p.value] = t.x[p.value]; });
+    repeat<Positions>([&](int p) __attribute__((always_inline)) { x[p] = t.x[p]; });
   }
   [[gnu::always_inline]] void go_to(size_t place) { i = place; }
-  template <int R, int P>
-  [[gnu::always_inline]] const float* at() const {
-    return x[P] + i;
-  }
+  [[gnu::always_inline]] const float* at(int, int p) const { return x[p] + i; }
   [[gnu::always_inline]] void next() { ++i; }
 };
 
@@ -100,10 +96,7 @@ struct InputsInRows {
         x[r][i] = first + place + size_t(r) * row + size_t(i) * 3 * pixel;
     }
   }
-  template <int R, int P>
-  [[gnu::always_inline]] const float* at() const {
-    return x[R][P / 3] + P % 3 * pixel;
-  }
+  [[gnu::always_inline]] const float* at(int r, int p) const { return x[r][p / 3] + p % 3 * pixel; }
   [[gnu::always_inline]] void next() {
     for (int r = 0; r < Rows; ++r) {
       for (int i = 0; i < kPointers; ++i) ++x[r][i];
@@ -166,54 +159,48 @@ struct TileSums {
 
   template <class F>
   [[gnu::always_inline]] void each(F&& f) {
-    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-      unroll<Positions>([&](auto p) __attribute__((always_inline)) {
-        unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-          f(acc[r.value][p.value][v.value], r, p, v);
-        });
+    repeat<Rows>([&](int r) __attribute__((always_inline)) {
+      repeat<Positions>([&](int p) __attribute__((always_inline)) {
+        repeat<Vecs>([&](int v) __attribute__((always_inline)) { f(acc[r][p][v], r, p, v); });
       });
     });
   }
   // From +0, or from where the chains stopped.
   [[gnu::always_inline]] void begin(const Tile& t) {
     if (t.first == 0) {
-      each([](F32 & sum, auto, auto, auto) __attribute__((always_inline)) { sum = F32(0.0f); });
+      each([](F32 & sum, int, int, int) __attribute__((always_inline)) { sum = F32(0.0f); });
     } else {
-      each([&](F32 & sum, auto r, auto p, auto v) __attribute__((always_inline)) {
-        sum = F32::load(t.y + place<r.value, p.value, v.value>(t));
-      });
+      each([&](F32 & sum, int r, int p, int v)
+               __attribute__((always_inline)) { sum = F32::load(t.y + place(t, r, p, v)); });
     }
     if (t.other == nullptr) return;
-    each([&](F32&, auto r, auto p, auto v) __attribute__((always_inline)) {  // while the chains run
-      __builtin_prefetch(t.other + place<r.value, p.value, v.value>(t));
+    each([&](F32&, int r, int p, int v) __attribute__((always_inline)) {  // while the chains run
+      __builtin_prefetch(t.other + place(t, r, p, v));
     });
   }
   // Puts them aside, or does what follows the chains.
   [[gnu::always_inline]] void end(const Tile& t) {
     const BlockedWork& g = *t.work;
     if (t.last < g.channels) {
-      each([&](F32 & sum, auto r, auto p, auto v) __attribute__((always_inline)) {
-        sum.store(t.y + place<r.value, p.value, v.value>(t));
-      });
+      each([&](F32 & sum, int r, int p, int v)
+               __attribute__((always_inline)) { sum.store(t.y + place(t, r, p, v)); });
       return;
     }
     if (t.bias != nullptr) {
       F32 bias[Vecs];
-      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-        bias[v.value] = F32::load(t.bias + v.value * kLanes);
+      repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+        bias[v] = F32::load(t.bias + v * kLanes);
       });
-      each([&](F32 & sum, auto, auto, auto v)
-               __attribute__((always_inline)) { sum = sum + bias[v.value]; });
+      each([&](F32 & sum, int, int, int v) __attribute__((always_inline)) { sum = sum + bias[v]; });
     }
     if (t.other != nullptr) {
-      each([&](F32 & sum, auto r, auto p, auto v) __attribute__((always_inline)) {
-        sum = sum + F32::load(t.other + place<r.value, p.value, v.value>(t));
+      each([&](F32 & sum, int r, int p, int v) __attribute__((always_inline)) {
+        sum = sum + F32::load(t.other + place(t, r, p, v));
       });
     }
     const ClampRegisters clamp(g.clamp);
-    each([&](F32 & sum, auto r, auto p, auto v) __attribute__((always_inline)) {
-      clamp(sum).store(t.y + place<r.value, p.value, v.value>(t));
-    });
+    each([&](F32 & sum, int r, int p, int v)
+             __attribute__((always_inline)) { clamp(sum).store(t.y + place(t, r, p, v)); });
   }
 };
 

@@ -17,11 +17,11 @@ template <int Positions>
   const ClampRegisters end(t.clamp);
   const float* other = t.clamp.other == nullptr ? nullptr : t.clamp.other + at;
   float* y = t.y + at;
-  unroll<Positions>([&](auto p) __attribute__((always_inline)) {
-    F32 sum = acc[p.value];
+  repeat<Positions>([&](int p) __attribute__((always_inline)) {
+    F32 sum = acc[p];
     if (t.bias != nullptr) sum = sum + F32::load(t.bias);
-    if (other != nullptr) sum = sum + F32::load(other + p.value * step);
-    end(sum).store(y + p.value * step);
+    if (other != nullptr) sum = sum + F32::load(other + p * step);
+    end(sum).store(y + p * step);
   });
 }
 
@@ -31,7 +31,7 @@ void run_any(const DepthwiseTile& t) {
   const ConvShape& s = *t.shape;
   const auto step = ptrdiff_t(t.step), stride = ptrdiff_t(s.stride[2]);
   F32 acc[Positions];
-  unroll<Positions>([&](auto p) __attribute__((always_inline)) { acc[p.value] = F32(0.0f); });
+  repeat<Positions>([&](int p) __attribute__((always_inline)) { acc[p] = F32(0.0f); });
   const float* w = t.weights;
   for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
     const size_t row = t.row * s.stride[1] + ky * s.dilation[1] - s.pad[1];
@@ -43,15 +43,15 @@ void run_any(const DepthwiseTile& t) {
       const size_t first = t.column * s.stride[2] + kx * s.dilation[2] - s.pad[2];
       if (first < columns && first + (Positions - 1) * s.stride[2] < columns) {
         const float* x = line + ptrdiff_t(first) * step;
-        unroll<Positions>([&](auto p) __attribute__((always_inline)) {
-          acc[p.value] = fma(weight, F32::load(x + p.value * stride * step), acc[p.value]);
+        repeat<Positions>([&](int p) __attribute__((always_inline)) {
+          acc[p] = fma(weight, F32::load(x + p * stride * step), acc[p]);
         });
         continue;
       }
-      unroll<Positions>([&](auto p) __attribute__((always_inline)) {
-        const size_t column = first + p.value * s.stride[2];
+      repeat<Positions>([&](int p) __attribute__((always_inline)) {
+        const size_t column = first + p * s.stride[2];
         const float* x = column < columns ? line + ptrdiff_t(column) * step : kZeros;
-        acc[p.value] = fma(weight, F32::load(x), acc[p.value]);
+        acc[p] = fma(weight, F32::load(x), acc[p]);
       });
     }
   }
@@ -67,24 +67,24 @@ void run_tile(const DepthwiseTile& t) {
   // The first tap's column; one before the input wraps to a very large number.
   const size_t start = t.column * Stride - s.pad[2], width = s.in[2];
   F32 acc[Positions];
-  unroll<Positions>([&](auto p) __attribute__((always_inline)) { acc[p.value] = F32(0.0f); });
+  repeat<Positions>([&](int p) __attribute__((always_inline)) { acc[p] = F32(0.0f); });
   const float* w = t.weights;
   for (size_t ky = 0; ky < s.kernel[1]; ++ky) {
     F32 weight[Kernel];
-    unroll<Kernel>([&](auto k) __attribute__((always_inline)) {
-      weight[k.value] = F32::load(w);
+    repeat<Kernel>([&](int k) __attribute__((always_inline)) {
+      weight[k] = F32::load(w);
       w += step;
     });
     const size_t row = t.row * s.stride[1] + ky * s.dilation[1] - s.pad[1];
     const size_t columns = row < s.in[1] ? width : 0;  // that are no padding
     const float* x =
         t.x + (ptrdiff_t(row - t.x_begin) * ptrdiff_t(width) + ptrdiff_t(start)) * step;
-    unroll<(Positions - 1) * Stride + Kernel>([&](auto i) __attribute__((always_inline)) {
-      const F32 value = F32::load(start + size_t(i.value) < columns ? x : kZeros);
-      unroll<Kernel>([&](auto k) __attribute__((always_inline)) {
-        constexpr int kAt = i.value - k.value;
-        if constexpr (kAt >= 0 && kAt % Stride == 0 && kAt / Stride < Positions) {
-          acc[kAt / Stride] = fma(weight[k.value], value, acc[kAt / Stride]);
+    repeat<(Positions - 1) * Stride + Kernel>([&](int i) __attribute__((always_inline)) {
+      const F32 value = F32::load(start + size_t(i) < columns ? x : kZeros);
+      repeat<Kernel>([&](int k) __attribute__((always_inline)) {
+        const int at = i - k;
+        if (at >= 0 && at % Stride == 0 && at / Stride < Positions) {
+          acc[at / Stride] = fma(weight[k], value, acc[at / Stride]);
         }
       });
       x += step;

@@ -23,11 +23,11 @@ template <int Pixels, int Vecs>
 void vnni_tile(const Int8ChannelsLastBlock& b, const uint8_t* const* pixels, size_t pixel) {
   __m512i acc[Pixels][Vecs];
   const uint8_t* x[Pixels];
-  unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
-    x[p.value] = pixels[p.value];
-    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      acc[p.value][v.value] = _mm512_loadu_si512(b.add + 16 * v.value);
-      asm("" : "+v"(acc[p.value][v.value]));
+  repeat<Pixels>([&](int p) __attribute__((always_inline)) {
+    x[p] = pixels[p];
+    repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+      acc[p][v] = _mm512_loadu_si512(b.add + 16 * v);
+      asm("" : "+v"(acc[p][v]));
     });
   });
   const int8_t* w = b.w;
@@ -36,15 +36,15 @@ void vnni_tile(const Int8ChannelsLastBlock& b, const uint8_t* const* pixels, siz
       const size_t run = ry * b.step_y + rx * b.step_x, end = run + 4 * b.quads;
       for (size_t at = run; at != end; at += 4, w += 64 * Vecs) {
         __m512i weights[Vecs];
-        unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-          weights[v.value] = _mm512_loadu_si512(w + 64 * v.value);
+        repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+          weights[v] = _mm512_loadu_si512(w + 64 * v);
         });
-        unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
+        repeat<Pixels>([&](int p) __attribute__((always_inline)) {
           int32_t quad;
-          std::memcpy(&quad, x[p.value] + at, sizeof quad);
+          std::memcpy(&quad, x[p] + at, sizeof quad);
           const __m512i four = _mm512_set1_epi32(quad);
-          unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-            acc[p.value][v.value] = dot_quads(acc[p.value][v.value], four, weights[v.value]);
+          repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+            acc[p][v] = dot_quads(acc[p][v], four, weights[v]);
           });
         });
       }
@@ -52,9 +52,9 @@ void vnni_tile(const Int8ChannelsLastBlock& b, const uint8_t* const* pixels, siz
   }
   // No call comes between the quick ways and the sums, which would leave the registers for it.
   alignas(64) int32_t sum[Pixels * kChannelsLastPanel];
-  const auto put_aside = [&](auto p) __attribute__((always_inline)) {
-    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      _mm512_store_si512(sum + p.value * kChannelsLastPanel + v.value * 16, acc[p.value][v.value]);
+  const auto put_aside = [&](int p) __attribute__((always_inline)) {
+    repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+      _mm512_store_si512(sum + p * kChannelsLastPanel + v * 16, acc[p][v]);
     });
   };
   unsigned left = 0;  // pixels that were put aside
@@ -62,25 +62,23 @@ void vnni_tile(const Int8ChannelsLastBlock& b, const uint8_t* const* pixels, siz
   if (b.tame && b.other == nullptr) {
     const LastBytes bytes(b);
     const __mmask64 there = some_channels(b);
-    unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
+    repeat<Pixels>([&](int p) __attribute__((always_inline)) {
       __m512i four[4];
-      unroll<4>([&](auto v) __attribute__((always_inline)) {
-        four[v.value] = acc[p.value][v.value < Vecs ? v.value : 0];
-      });
-      _mm512_mask_storeu_epi8(b.y + (pixel + p.value) * b.ldy, there, bytes.of(four));
+      repeat<4>([&](int v) __attribute__((always_inline)) { four[v] = acc[p][v < Vecs ? v : 0]; });
+      _mm512_mask_storeu_epi8(b.y + (pixel + p) * b.ldy, there, bytes.of(four));
     });
   } else if (whole && b.tame && b.sum.near) {
     if constexpr (Vecs == 4) {
       const LastBytesAndOther both(b);
-      unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
-        const size_t at = (pixel + p.value) * b.ldy;
-        if (both.store(acc[p.value], b.other + at, b.y + at)) return;
+      repeat<Pixels>([&](int p) __attribute__((always_inline)) {
+        const size_t at = (pixel + p) * b.ldy;
+        if (both.store(acc[p], b.other + at, b.y + at)) return;
         put_aside(p);
-        left |= 1u << p.value;
+        left |= 1u << p;
       });
     }
   } else {
-    unroll<Pixels>(put_aside);
+    repeat<Pixels>(put_aside);
     left = (1u << Pixels) - 1;
   }
   for (; left != 0; left &= left - 1) {
@@ -112,9 +110,9 @@ void half_tile(const Int8ChannelsLastBlock& b, const uint8_t* const* pixels, siz
                int32_t* sum) {
   __m256i acc[Pixels][2];
   const uint8_t* x[Pixels];
-  unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
-    x[p.value] = pixels[p.value];
-    acc[p.value][0] = acc[p.value][1] = _mm256_setzero_si256();
+  repeat<Pixels>([&](int p) __attribute__((always_inline)) {
+    x[p] = pixels[p];
+    acc[p][0] = acc[p][1] = _mm256_setzero_si256();
   });
   const int8_t* w = b.w + 4 * lane;
   for (size_t ry = 0; ry < b.runs_y; ++ry) {
@@ -123,20 +121,20 @@ void half_tile(const Int8ChannelsLastBlock& b, const uint8_t* const* pixels, siz
       for (size_t at = run; at != end; at += 4, w += 4 * b.width) {
         const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w));
         const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(w + 32));
-        unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
+        repeat<Pixels>([&](int p) __attribute__((always_inline)) {
           int32_t quad;
-          std::memcpy(&quad, x[p.value] + at, sizeof quad);
+          std::memcpy(&quad, x[p] + at, sizeof quad);
           const __m256i four = _mm256_set1_epi32(quad);
-          acc[p.value][0] = dot_quads<kVex>(acc[p.value][0], four, low);
-          acc[p.value][1] = dot_quads<kVex>(acc[p.value][1], four, high);
+          acc[p][0] = dot_quads<kVex>(acc[p][0], four, low);
+          acc[p][1] = dot_quads<kVex>(acc[p][1], four, high);
         });
       }
     }
   }
-  unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
-    auto* to = reinterpret_cast<__m256i*>(sum + p.value * kChannelsLastPanel + lane);
-    _mm256_storeu_si256(to, acc[p.value][0]);
-    _mm256_storeu_si256(to + 1, acc[p.value][1]);
+  repeat<Pixels>([&](int p) __attribute__((always_inline)) {
+    auto* to = reinterpret_cast<__m256i*>(sum + p * kChannelsLastPanel + lane);
+    _mm256_storeu_si256(to, acc[p][0]);
+    _mm256_storeu_si256(to + 1, acc[p][1]);
   });
 }
 
@@ -169,23 +167,20 @@ void dot_tile(const Int8ChannelsLastBlock& b, const uint8_t* const* pixels, size
               int32_t* sum) {
   int32x4_t acc[Pixels][4];
   const uint8_t* x[Pixels];
-  unroll<4>([&](auto v) __attribute__((always_inline)) {
-    const int32x4_t first = first_sum<Dot>(b.w_sum + lane + 4 * v.value);
-    unroll<Pixels>([&](auto p) __attribute__((always_inline)) { acc[p.value][v.value] = first; });
+  repeat<4>([&](int v) __attribute__((always_inline)) {
+    const int32x4_t first = first_sum<Dot>(b.w_sum + lane + 4 * v);
+    repeat<Pixels>([&](int p) __attribute__((always_inline)) { acc[p][v] = first; });
   });
-  unroll<Pixels>([&](auto p) __attribute__((always_inline)) { x[p.value] = pixels[p.value]; });
+  repeat<Pixels>([&](int p) __attribute__((always_inline)) { x[p] = pixels[p]; });
   const int8_t* w = b.w + 4 * lane;
   uint8x16_t quads[Pixels];
   const auto take = [&](auto q) __attribute__((always_inline)) {
     int8x16_t weights[4];
-    unroll<4>([&](auto v) __attribute__((always_inline)) {
-      weights[v.value] = vld1q_s8(w + 16 * v.value);
-    });
+    repeat<4>([&](int v) __attribute__((always_inline)) { weights[v] = vld1q_s8(w + 16 * v); });
     w += 4 * b.width;
-    unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
-      unroll<4>([&](auto v) __attribute__((always_inline)) {
-        acc[p.value][v.value] =
-            Dot::template add<q.value>(acc[p.value][v.value], weights[v.value], quads[p.value]);
+    repeat<Pixels>([&](int p) __attribute__((always_inline)) {
+      repeat<4>([&](int v) __attribute__((always_inline)) {
+        acc[p][v] = Dot::template add<q.value>(acc[p][v], weights[v], quads[p]);
       });
     });
   };
@@ -194,24 +189,24 @@ void dot_tile(const Int8ChannelsLastBlock& b, const uint8_t* const* pixels, size
       size_t at = ry * b.step_y + rx * b.step_x;
       const size_t end = at + 4 * b.quads;
       for (; at + 16 <= end; at += 16) {
-        unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
-          quads[p.value] = flipped<Dot>(vld1q_u8(x[p.value] + at));
+        repeat<Pixels>([&](int p) __attribute__((always_inline)) {
+          quads[p] = flipped<Dot>(vld1q_u8(x[p] + at));
         });
         unroll<4>(take);
       }
       for (; at != end; at += 4) {
-        unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
+        repeat<Pixels>([&](int p) __attribute__((always_inline)) {
           uint32_t quad;
-          std::memcpy(&quad, x[p.value] + at, sizeof quad);
-          quads[p.value] = flipped<Dot>(vreinterpretq_u8_u32(vdupq_n_u32(quad)));
+          std::memcpy(&quad, x[p] + at, sizeof quad);
+          quads[p] = flipped<Dot>(vreinterpretq_u8_u32(vdupq_n_u32(quad)));
         });
         take(Index<0>{});
       }
     }
   }
-  unroll<Pixels>([&](auto p) __attribute__((always_inline)) {
-    unroll<4>([&](auto v) __attribute__((always_inline)) {
-      vst1q_s32(sum + p.value * kChannelsLastPanel + lane + 4 * v.value, acc[p.value][v.value]);
+  repeat<Pixels>([&](int p) __attribute__((always_inline)) {
+    repeat<4>([&](int v) __attribute__((always_inline)) {
+      vst1q_s32(sum + p * kChannelsLastPanel + lane + 4 * v, acc[p][v]);
     });
   });
 }

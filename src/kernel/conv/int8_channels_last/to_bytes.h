@@ -73,16 +73,15 @@ struct LastBytes {
   [[gnu::always_inline]] explicit LastBytes(const Int8ChannelsLastBlock& b)
       : zero(_mm512_set1_epi16(int16_t(b.zero + (b.y_signed ? 128 : 0)))),
         flip(_mm512_set1_epi8(b.y_signed ? char(0x80) : char(0))) {
-    unroll<4>([&](auto v) __attribute__((always_inline)) {
-      ratio[v.value] = _mm512_loadu_ps(b.ratio + 16 * v.value);
-    });
+    repeat<4>([&](int v)
+                  __attribute__((always_inline)) { ratio[v] = _mm512_loadu_ps(b.ratio + 16 * v); });
   }
 
   [[gnu::always_inline]] __m512i of(const __m512i* sum) const {
     __m512i i[4];
-    unroll<4>([&](auto v) __attribute__((always_inline)) {
-      i[v.value] = _mm512_cvt_roundps_epi32(
-          _mm512_mul_ps(_mm512_cvtepi32_ps(sum[v.value]), ratio[v.value]), kToNearest);
+    repeat<4>([&](int v) __attribute__((always_inline)) {
+      i[v] =
+          _mm512_cvt_roundps_epi32(_mm512_mul_ps(_mm512_cvtepi32_ps(sum[v]), ratio[v]), kToNearest);
     });
     return _mm512_xor_si512(bytes_of_words(_mm512_adds_epi16(_mm512_packs_epi32(i[0], i[1]), zero),
                                            _mm512_adds_epi16(_mm512_packs_epi32(i[2], i[3]), zero)),
@@ -104,22 +103,21 @@ struct LastBytesAndOther {
         unsure(_mm512_set1_ps(t.sum.unsure)),
         least(_mm512_set1_epi16(t.sum.least)),
         zero(_mm512_set1_epi16(t.sum.zero)) {
-    unroll<4>([&](auto v) __attribute__((always_inline)) {
-      ratio[v.value] = _mm512_loadu_ps(t.ratio + 16 * v.value);
-    });
+    repeat<4>([&](int v)
+                  __attribute__((always_inline)) { ratio[v] = _mm512_loadu_ps(t.ratio + 16 * v); });
   }
 
   [[gnu::always_inline]] bool store(const __m512i* sum, const uint8_t* other, uint8_t* y) const {
     __m512i i[4];
     __mmask16 bad[4];
-    unroll<4>([&](auto v) __attribute__((always_inline)) {
-      __m512 q = _mm512_mul_ps(_mm512_cvtepi32_ps(sum[v.value]), ratio[v.value]);
+    repeat<4>([&](int v) __attribute__((always_inline)) {
+      __m512 q = _mm512_mul_ps(_mm512_cvtepi32_ps(sum[v]), ratio[v]);
       q = _mm512_roundscale_ps(_mm512_min_ps(_mm512_max_ps(q, low), high), kToNearest);
-      const __m512 o = _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(
-          _mm_loadu_si128(reinterpret_cast<const __m128i*>(other + 16 * v.value))));
+      const __m512 o = _mm512_cvtepi32_ps(
+          _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(other + 16 * v))));
       q = _mm512_fmadd_ps(q, a, _mm512_fmadd_ps(o, b, c));
-      bad[v.value] = _mm512_cmp_ps_mask(_mm512_reduce_ps(q, kToLower), unsure, _CMP_LT_OQ);
-      i[v.value] = _mm512_cvt_roundps_epi32(q, kToLower);
+      bad[v] = _mm512_cmp_ps_mask(_mm512_reduce_ps(q, kToLower), unsure, _CMP_LT_OQ);
+      i[v] = _mm512_cvt_roundps_epi32(q, kToLower);
     });
     const auto words = [&](__m512i p, __m512i q) __attribute__((always_inline)) {
       return _mm512_adds_epi16(_mm512_max_epi16(_mm512_packs_epi32(p, q), least), zero);
@@ -151,16 +149,14 @@ inline void end_sums(const Int8ChannelsLastBlock& b, int32_t* sum, size_t pixel,
   for (const size_t end = pixel + pixels; pixel < end; ++pixel, sum += kChannelsLastPanel) {
     const size_t at = pixel * b.ldy;
     __m512i v[4];
-    unroll<4>([&](auto i) __attribute__((always_inline)) {
-      v[i.value] = _mm512_add_epi32(_mm512_loadu_si512(sum + 16 * i.value),
-                                    _mm512_loadu_si512(b.add + 16 * i.value));
+    repeat<4>([&](int i) __attribute__((always_inline)) {
+      v[i] = _mm512_add_epi32(_mm512_loadu_si512(sum + 16 * i), _mm512_loadu_si512(b.add + 16 * i));
     });
     if (quick && b.other == nullptr) {
       _mm512_mask_storeu_epi8(b.y + at, there, bytes.of(v));
     } else if (!(quick && b.sum.near && both.store(v, b.other + at, b.y + at))) {
-      unroll<4>([&](auto i) __attribute__((always_inline)) {
-        _mm512_storeu_si512(sum + 16 * i.value, v[i.value]);
-      });
+      repeat<4>([&](int i)
+                    __attribute__((always_inline)) { _mm512_storeu_si512(sum + 16 * i, v[i]); });
       end_pixel(b, sum, pixel);
     }
   }

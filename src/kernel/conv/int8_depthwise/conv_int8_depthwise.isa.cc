@@ -34,8 +34,8 @@ struct Quads {
   __m512i of[4];
   [[gnu::always_inline]] Quads(const uint8_t* const* taps, size_t first, __mmask64 some) {
     __m512i x[4];
-    unroll<4>([&](auto t) __attribute__((always_inline)) {
-      x[t.value] = _mm512_maskz_loadu_epi8(some, taps[t.value] + first);
+    repeat<4>([&](int t) __attribute__((always_inline)) {
+      x[t] = _mm512_maskz_loadu_epi8(some, taps[t] + first);
     });
     const __m512i low = _mm512_unpacklo_epi8(x[0], x[1]), high = _mm512_unpackhi_epi8(x[0], x[1]);
     const __m512i low2 = _mm512_unpacklo_epi8(x[2], x[3]), high2 = _mm512_unpackhi_epi8(x[2], x[3]);
@@ -50,21 +50,19 @@ struct Quads {
 void vnni_chunk(const Int8DepthwisePixel& b, size_t first, __mmask64 some) {
   constexpr int kToNearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
   __m512i sum[4], i[4];
-  unroll<4>([&](auto v) __attribute__((always_inline)) {
-    sum[v.value] = _mm512_loadu_si512(b.add_turned + first + 16 * v.value);
+  repeat<4>([&](int v) __attribute__((always_inline)) {
+    sum[v] = _mm512_loadu_si512(b.add_turned + first + 16 * v);
   });
   const int8_t* w = b.quads + 4 * first * b.steps;
   for (size_t step = 0; step < b.steps; ++step, w += 4 * kDepthwiseChunk) {
     const Quads quads(b.taps + 4 * step, first, some);
-    unroll<4>([&](auto v) __attribute__((always_inline)) {
-      sum[v.value] =
-          dot_quads(sum[v.value], quads.of[v.value], _mm512_loadu_si512(w + 64 * v.value));
+    repeat<4>([&](int v) __attribute__((always_inline)) {
+      sum[v] = dot_quads(sum[v], quads.of[v], _mm512_loadu_si512(w + 64 * v));
     });
   }
-  unroll<4>([&](auto v) __attribute__((always_inline)) {
-    i[v.value] = _mm512_cvt_roundps_epi32(
-        _mm512_mul_ps(_mm512_cvtepi32_ps(sum[v.value]),
-                      _mm512_loadu_ps(b.ratio_turned + first + 16 * v.value)),
+  repeat<4>([&](int v) __attribute__((always_inline)) {
+    i[v] = _mm512_cvt_roundps_epi32(
+        _mm512_mul_ps(_mm512_cvtepi32_ps(sum[v]), _mm512_loadu_ps(b.ratio_turned + first + 16 * v)),
         kToNearest);
   });
   // Packing saturates; signed bytes are made as unsigned ones, 128 above.
@@ -112,35 +110,33 @@ template <bool kTame>
 template <bool kTame, int Sixteens>
 void pairs_chunk(const Int8DepthwisePixel& b, size_t first, size_t n) {
   __m256i sum[Sixteens][2];
-  unroll<Sixteens>([&](auto s) __attribute__((always_inline)) {
-    sum[s.value][0] = turned_half<0>(b.add + first + 16 * s.value);
-    sum[s.value][1] = turned_half<1>(b.add + first + 16 * s.value);
+  repeat<Sixteens>([&](int s) __attribute__((always_inline)) {
+    sum[s][0] = turned_half<0>(b.add + first + 16 * s);
+    sum[s][1] = turned_half<1>(b.add + first + 16 * s);
   });
   const size_t step = 2 * b.steps * 2 * kDepthwiseSixteen;  // words from one sixteen to the next
   const int16_t* w = b.pairs + first / kDepthwiseSixteen * step;
   for (size_t tap = 0; tap < b.count; tap += 2, w += 2 * kDepthwiseSixteen) {
     const uint8_t *x0 = b.taps[tap] + first, *x1 = b.taps[tap + 1] + first;
-    unroll<Sixteens>([&](auto s) __attribute__((always_inline)) {
-      const size_t some = s.value == Sixteens - 1 ? n : 16;
-      const __m256i a = _mm256_cvtepu8_epi16(load_some(x0 + 16 * s.value, some));
-      const __m256i c = _mm256_cvtepu8_epi16(load_some(x1 + 16 * s.value, some));
-      const auto* weights = reinterpret_cast<const __m256i*>(w + s.value * step);
-      sum[s.value][0] = _mm256_add_epi32(
-          sum[s.value][0],
-          _mm256_madd_epi16(_mm256_unpacklo_epi16(a, c), _mm256_loadu_si256(weights)));
-      sum[s.value][1] = _mm256_add_epi32(
-          sum[s.value][1],
-          _mm256_madd_epi16(_mm256_unpackhi_epi16(a, c), _mm256_loadu_si256(weights + 1)));
+    repeat<Sixteens>([&](int s) __attribute__((always_inline)) {
+      const size_t some = s == Sixteens - 1 ? n : 16;
+      const __m256i a = _mm256_cvtepu8_epi16(load_some(x0 + 16 * s, some));
+      const __m256i c = _mm256_cvtepu8_epi16(load_some(x1 + 16 * s, some));
+      const auto* weights = reinterpret_cast<const __m256i*>(w + s * step);
+      sum[s][0] = _mm256_add_epi32(
+          sum[s][0], _mm256_madd_epi16(_mm256_unpacklo_epi16(a, c), _mm256_loadu_si256(weights)));
+      sum[s][1] = _mm256_add_epi32(sum[s][1], _mm256_madd_epi16(_mm256_unpackhi_epi16(a, c),
+                                                                _mm256_loadu_si256(weights + 1)));
     });
   }
   // Packing saturates; signed bytes are made as unsigned ones, 128 above.
   const __m256i zero = _mm256_set1_epi16(int16_t(b.zero + (b.y_signed ? 128 : 0)));
   const __m128i flip = _mm_set1_epi8(b.y_signed ? char(0x80) : char(0));
-  unroll<Sixteens>([&](auto s) __attribute__((always_inline)) {
-    const size_t at = first + 16 * s.value, some = s.value == Sixteens - 1 ? n : 16;
+  repeat<Sixteens>([&](int s) __attribute__((always_inline)) {
+    const size_t at = first + 16 * s, some = s == Sixteens - 1 ? n : 16;
     const __m256i words = _mm256_adds_epi16(
-        _mm256_packs_epi32(steps_of<kTame>(sum[s.value][0], turned_half<0>(b.ratio + at)),
-                           steps_of<kTame>(sum[s.value][1], turned_half<1>(b.ratio + at))),
+        _mm256_packs_epi32(steps_of<kTame>(sum[s][0], turned_half<0>(b.ratio + at)),
+                           steps_of<kTame>(sum[s][1], turned_half<1>(b.ratio + at))),
         zero);
     const __m128i bytes = _mm_xor_si128(
         _mm_packus_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)), flip);

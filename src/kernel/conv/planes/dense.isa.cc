@@ -89,8 +89,8 @@ bool pack_whole_panels(const ConvBlock& g, size_t pixel, size_t panels, size_t k
     const float* x = g.x + g.offset[i];
     for (size_t p = 0; p < panels; ++p) {
       float* to = out + (p * k + i) * kPanel;
-      unroll<int(kVectors)>([&](auto v) __attribute__((always_inline)) {
-        F32::load(x + base[p * kVectors + v.value]).store(to + v.value * kLanes);
+      repeat<int(kVectors)>([&](int v) __attribute__((always_inline)) {
+        F32::load(x + base[p * kVectors + v]).store(to + v * kLanes);
       });
     }
   }
@@ -192,9 +192,9 @@ void run_left_over(const LeftOver& t) {
   size_t at[Blocks] = {};
   for (size_t k = t.k; k != 0; --k, b += t.b_step) {
     const F32 x = F32(*b);
-    unroll<Blocks>([&](auto i) __attribute__((always_inline)) {
-      acc[i.value] = fma(load_first(t.a[i.value] + at[i.value], t.rows[i.value]), x, acc[i.value]);
-      at[i.value] += t.rows[i.value];
+    repeat<Blocks>([&](int i) __attribute__((always_inline)) {
+      acc[i] = fma(load_first(t.a[i] + at[i], t.rows[i]), x, acc[i]);
+      at[i] += t.rows[i];
     });
   }
   for (int i = 0; i < Blocks; ++i) {

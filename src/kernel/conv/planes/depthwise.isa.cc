@@ -22,13 +22,13 @@ struct DepthwiseTile {
 template <int Rows, int Vecs>
 [[gnu::always_inline]] inline void store_outputs(const DepthwiseTile& t,
                                                  const F32 (&acc)[Rows][Vecs]) {
-  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      F32 out = acc[r.value][v.value];
+  repeat<Rows>([&](int r) __attribute__((always_inline)) {
+    repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+      F32 out = acc[r][v];
       if (t.bias != nullptr) out = out + F32(*t.bias);
       out = lanes::canonical(out);
-      float* y = t.y + r.value * t.width + v.value * kLanes;
-      const size_t left = t.cols - v.value * kLanes;
+      float* y = t.y + r * t.width + v * kLanes;
+      const size_t left = t.cols - v * kLanes;
       if (left >= size_t(kLanes)) {
         out.store(y);
       } else {
@@ -41,16 +41,16 @@ template <int Rows, int Vecs>
 template <int Rows, int Vecs>
 void depthwise_tile(const DepthwiseTile& t) {
   F32 acc[Rows][Vecs];
-  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-    unroll<Vecs>([&](auto v) __attribute__((always_inline)) { acc[r.value][v.value] = F32(0.0f); });
+  repeat<Rows>([&](int r) __attribute__((always_inline)) {
+    repeat<Vecs>([&](int v) __attribute__((always_inline)) { acc[r][v] = F32(0.0f); });
   });
   for (size_t tap = 0; tap < t.taps; ++tap) {
     const F32 w = F32(t.w[tap]);
     const float* x = t.x + t.offset[tap];
-    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-        const F32 value = F32::load(x + r.value * t.row_step + v.value * kLanes);
-        acc[r.value][v.value] = fma(w, value, acc[r.value][v.value]);
+    repeat<Rows>([&](int r) __attribute__((always_inline)) {
+      repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+        const F32 value = F32::load(x + r * t.row_step + v * kLanes);
+        acc[r][v] = fma(w, value, acc[r][v]);
       });
     });
   }
@@ -78,19 +78,19 @@ constexpr DepthwiseTable kDepthwiseTiles = make_depthwise_table();
 template <int Rows, int Vecs, int Stride>
 void depthwise_3x3(const DepthwiseTile& t, size_t in_step) {
   F32 acc[Rows][Vecs], w[9];
-  unroll<9>([&](auto i) __attribute__((always_inline)) { w[i.value] = F32(t.w[i.value]); });
-  unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-    unroll<Vecs>([&](auto v) __attribute__((always_inline)) { acc[r.value][v.value] = F32(0.0f); });
+  repeat<9>([&](int i) __attribute__((always_inline)) { w[i] = F32(t.w[i]); });
+  repeat<Rows>([&](int r) __attribute__((always_inline)) {
+    repeat<Vecs>([&](int v) __attribute__((always_inline)) { acc[r][v] = F32(0.0f); });
   });
-  unroll<(Rows - 1) * Stride + 3>([&](auto y) __attribute__((always_inline)) {
-    unroll<3>([&](auto kx) __attribute__((always_inline)) {
-      const float* x = t.x + y.value * in_step + t.offset[kx.value];
-      unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-        const F32 value = F32::load(x + v.value * kLanes);
-        unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-          const int ky = y.value - r.value * Stride;
+  repeat<(Rows - 1) * Stride + 3>([&](int y) __attribute__((always_inline)) {
+    repeat<3>([&](int kx) __attribute__((always_inline)) {
+      const float* x = t.x + y * in_step + t.offset[kx];
+      repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+        const F32 value = F32::load(x + v * kLanes);
+        repeat<Rows>([&](int r) __attribute__((always_inline)) {
+          const int ky = y - r * Stride;
           if (ky >= 0 && ky < 3) {
-            acc[r.value][v.value] = fma(w[3 * ky + kx.value], value, acc[r.value][v.value]);
+            acc[r][v] = fma(w[3 * ky + kx], value, acc[r][v]);
           }
         });
       });
@@ -140,17 +140,16 @@ void run_3x3(const ConvShape& s, const Staged& staged, const float* x, float* y,
 template <int Vecs>
 void phases_tile(const PhasesPlane& p, size_t taps, size_t at) {
   F32 acc[Vecs];
-  unroll<Vecs>([&](auto v) __attribute__((always_inline)) { acc[v.value] = F32(0.0f); });
+  repeat<Vecs>([&](int v) __attribute__((always_inline)) { acc[v] = F32(0.0f); });
   for (size_t k = 0; k < taps; ++k) {
     const F32 w = F32(p.w[k]);
     const float* x = p.staged + p.tap[k] + at;
-    unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-      acc[v.value] = fma(w, F32::load(x + v.value * kLanes), acc[v.value]);
+    repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+      acc[v] = fma(w, F32::load(x + v * kLanes), acc[v]);
     });
   }
-  unroll<Vecs>([&](auto v) __attribute__((always_inline)) {
-    acc[v.value].store(p.sums + at + v.value * kLanes);
-  });
+  repeat<Vecs>([&](int v)
+                   __attribute__((always_inline)) { acc[v].store(p.sums + at + v * kLanes); });
 }
 constexpr int kPhasesVecs = kLanes == 4 ? 4 : 8;
 constexpr void (*kPhasesTiles[])(const PhasesPlane&, size_t, size_t) = {

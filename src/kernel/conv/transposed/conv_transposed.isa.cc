@@ -62,9 +62,9 @@ template <int Rows, bool kAll>
                                            size_t count, Mask mask, F32 (&sum)[Rows]) {
   for (size_t i = 0; i < count; ++i, x += plane, w += Rows) {
     const F32 value = kAll ? F32::load(x) : load_lanes(x, mask);
-    unroll<Rows>([&](auto r) __attribute__((always_inline)) {
-      F32& acc = sum[r.value];
-      acc = kAll ? fma(F32(w[r.value]), value, acc) : fma_lanes(F32(w[r.value]), value, acc, mask);
+    repeat<Rows>([&](int r) __attribute__((always_inline)) {
+      F32& acc = sum[r];
+      acc = kAll ? fma(F32(w[r]), value, acc) : fma_lanes(F32(w[r]), value, acc, mask);
     });
   }
 }
@@ -75,7 +75,7 @@ void run_columns(const ConvShape& s, const TransposeRow& t, const Columns& c, F3
   const ptrdiff_t stride = ptrdiff_t(s.stride[2]), width = ptrdiff_t(s.in[2]);
   const float* w = t.w;
   F32 sum[Rows];
-  unroll<Rows>([&](auto r) __attribute__((always_inline)) { sum[r.value] = F32(0.0f); });
+  repeat<Rows>([&](int r) __attribute__((always_inline)) { sum[r] = F32(0.0f); });
   for (size_t block = 0; block < channels; block += kChannelBlock) {
     const size_t count = channels - block < kChannelBlock ? channels - block : kChannelBlock;
     for (size_t kz = 0; kz < s.kernel[0]; ++kz) {
@@ -102,7 +102,7 @@ void run_columns(const ConvShape& s, const TransposeRow& t, const Columns& c, F3
       }
     }
   }
-  unroll<Rows>([&](auto r) __attribute__((always_inline)) { acc[r.value] = sum[r.value]; });
+  repeat<Rows>([&](int r) __attribute__((always_inline)) { acc[r] = sum[r]; });
 }
 
 using RunColumns = void (*)(const ConvShape&, const TransposeRow&, const Columns&, F32*);
