@@ -349,6 +349,22 @@ TEST(Yaml, what_it_does_not_know_is_refused_with_its_line) {
   EXPECT_FALSE(deep);
 }
 
+// What is read from blocks can be written in brackets, and the other way round.
+TEST(Yaml, blocks_and_brackets_nest_equally_deep) {
+  for (size_t depth = 28; depth < 40; ++depth) {
+    std::string blocks = "d:\n ";
+    for (size_t i = 0; i < depth; ++i) blocks += " -";
+    const auto in_blocks = read_yaml(blocks + " e: 1");
+    const std::string brackets =
+        "{\"d\": " + std::string(depth, '[') + "{\"e\": 1}" + std::string(depth, ']') + "}";
+    const auto in_brackets = read_yaml(brackets);
+    ASSERT_EQ(static_cast<bool>(in_blocks), static_cast<bool>(in_brackets)) << depth;
+    if (in_blocks) {
+      EXPECT_EQ(*in_blocks, *in_brackets);
+    }
+  }
+}
+
 // Were each line looked at with all before it, this would take minutes.
 TEST(Yaml, a_list_over_many_lines_takes_time_that_grows_as_it_does) {
   constexpr size_t kLines = 300'000;

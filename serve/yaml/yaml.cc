@@ -116,14 +116,19 @@ class Reader {
   }
 
   json block(size_t indent, size_t depth) {
-    if (depth > kMostDepth) fail("nested over 32 deep");
     const std::string_view text = lines_[at_].text;
     if (is_item(text)) return sequence(indent, depth);
     if (colon(text) != std::string_view::npos) return mapping(indent, depth);
     return scalar_or_flow(depth);
   }
 
+  // A list or mapping within so many others.
+  void open(size_t depth) const {
+    if (depth > kMostDepth) fail("nested over 32 deep");
+  }
+
   json sequence(size_t indent, size_t depth) {
+    open(depth);
     json all = json::array();
     while (skip_empty() && lines_[at_].indent == indent && is_item(lines_[at_].text)) {
       Line& line = lines_[at_];
@@ -145,6 +150,7 @@ class Reader {
   }
 
   json mapping(size_t indent, size_t depth) {
+    open(depth);
     json all = json::object();
     while (skip_empty() && lines_[at_].indent == indent && !is_item(lines_[at_].text)) {
       Line& line = lines_[at_];
@@ -240,9 +246,9 @@ class Reader {
   }
 
   json flow(std::string_view& text, size_t depth) {
-    if (depth > kMostDepth) fail("nested over 32 deep");
     text = trimmed(text);
     if (text.empty() || (text[0] != '[' && text[0] != '{')) return flow_scalar(text, ",]}");
+    open(depth);
     const bool list = text[0] == '[';
     const char end = list ? ']' : '}';
     json all = list ? json::array() : json::object();
