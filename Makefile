@@ -64,10 +64,11 @@ scale: configure-test
 	cmake --build $(BUILD) -j $(JOBS) --target sardonyx_cli sardonyx_python
 	cd $(BUILD) && ctest --output-on-failure -R '^scale_'
 
-# The Debian packages, in build-deb/packages, and their judgement by lintian.
+# The Debian packages, in build-deb/packages, and their judgement by lintian; ARCH=arm64 for that machine's, in
+# build-deb-arm64/packages.
 deb:
-	@scripts/install_deps.sh package
-	scripts/make_deb.sh
+	@scripts/install_deps.sh package $(if $(filter arm64,$(ARCH)),arm64 package-arm64,proofs)
+	scripts/make_deb.sh $(ARCH)
 
 # The documentation as a site, in build/site.
 site:
@@ -76,7 +77,7 @@ site:
 
 # The packages installed and used in a root that holds nothing else.
 check-deb: deb
-	scripts/check_deb.sh
+	scripts/check_deb.sh $(ARCH)
 
 # sardonyx/ops.h anew, after an operator's declaration has changed.
 ops: configure
@@ -128,15 +129,13 @@ test-arm64: arm64
 static: configure
 	cmake --preset static >/dev/null
 	cmake --build build-static -j $(JOBS) --target sardonyx_cli
-	@strip build-static/sardonyx && cp LICENSE build-static
-	@tar -C build-static -czf build-static/sardonyx.tar.gz sardonyx share LICENSE  # with the manual and completions
-	@stat -c '%n: %s bytes' build-static/sardonyx build-static/sardonyx.tar.gz
+	@scripts/pack_static.sh build-static strip
 
 static-arm64: configure
 	@scripts/install_deps.sh arm64
 	cmake --preset static-arm64 >/dev/null
 	cmake --build build-static-arm64 -j $(JOBS) --target sardonyx_cli
-	@stat -c '%n: %s bytes' build-static-arm64/sardonyx
+	@scripts/pack_static.sh build-static-arm64 aarch64-linux-gnu-strip
 
 # They run in a root that holds nothing else.
 test-static: static static-arm64
@@ -158,11 +157,12 @@ windows: configure
 	@scripts/install_deps.sh $@
 	cmake --preset $@ >/dev/null
 	cmake --build build-$@ -j $(JOBS) --target sardonyx_cli
+	@x86_64-w64-mingw32-strip build-$@/sardonyx.exe
 	@stat -c '%n: %s bytes' build-$@/sardonyx.exe
 
 test-windows: windows
 	cmake --build $(BUILD) -j $(JOBS) --target sardonyx_cli
-	tests/emulated.sh $(BUILD) build-windows/sardonyx.exe wine
+	WINEDEBUG=-all tests/emulated.sh $(BUILD) build-windows/sardonyx.exe wine
 
 tidy:
 	@$(MAKE) --no-print-directory checks PARTS=tidy

@@ -171,6 +171,7 @@ int program(int argc, char** argv, std::span<const MakeCommand> more) {
       "One model, one answer: an ONNX engine whose results have the same bits everywhere.",
       "sardonyx");
   parser.require_subcommand(1);
+  parser.allow_windows_style_options(false);  // "/a/model.onnx" is a file there too
   for (const int signal : ending_signals()) {
     if (::signal(signal, on_end) == SIG_IGN) ::signal(signal, SIG_IGN);
   }

@@ -2,14 +2,13 @@
 # Installs the Debian packages that are missing; silent when there are none.
 #   scripts/install_deps.sh            what building the library and the program takes
 #   scripts/install_deps.sh PART...    and also what these parts take: test, package, site, fuzz, checks, proofs,
-#                                      serve, scale, arm64, s390x, riscv64, windows
+#                                      serve, scale, arm64, package-arm64, s390x, riscv64, windows
 set -euo pipefail
 packages=(
   g++ cmake ninja-build ccache make pkg-config git
   libfmt-dev libre2-dev libcli11-dev nlohmann-json3-dev zlib1g-dev
   libjpeg62-turbo-dev libpng-dev libtiff-dev libwebp-dev libopenjp2-7-dev  # formats of ImageDecoder
 )
-proofs=(coq libcoq-stdlib ocaml-nox ocaml-findlib libzarith-ocaml-dev libyojson-ocaml-dev)
 for part in "$@"; do
   case $part in
     test)
@@ -18,10 +17,10 @@ for part in "$@"; do
                  python3-pip python3-venv) ;;
     package)
       packages+=(dpkg-dev debhelper dh-python lintian debootstrap python3-dev pybind11-dev libnghttp2-dev libssl-dev
-                 libsimdjson-dev "${proofs[@]}") ;;
+                 libsimdjson-dev) ;;
     site) packages+=(mkdocs) ;;
     fuzz) packages+=(clang libclang-rt-dev) ;;
-    proofs) packages+=("${proofs[@]}") ;;
+    proofs) packages+=(coq libcoq-stdlib ocaml-nox ocaml-findlib libzarith-ocaml-dev libyojson-ocaml-dev) ;;
     serve)  # the server, and the clients of its tests
       packages+=(libnghttp2-dev libssl-dev libsimdjson-dev curl openssl nghttp2-client wrk protobuf-compiler python3-grpcio
                  python3-protobuf libgrpc++-dev libprotobuf-dev protobuf-compiler-grpc chromium)
@@ -36,12 +35,13 @@ for part in "$@"; do
                      libopenjp2-7-dev libgtest-dev libgmp-dev libmpfr-dev; do
         packages+=("$package:arm64")
       done ;;
+    package-arm64) packages+=(libssl-dev:arm64 libnghttp2-dev:arm64 libsimdjson14:arm64) ;;
     s390x) packages+=(g++-s390x-linux-gnu qemu-user-static) ;;
     riscv64) packages+=(g++-riscv64-linux-gnu qemu-user-static) ;;
     windows) packages+=(g++-mingw-w64-x86-64-posix wine wine64) ;;
     checks) packages+=(clang clang-tidy libclang-rt-dev) ;;
     *)
-      echo "install_deps.sh: no part \"$part\": test, package, site, fuzz, checks, proofs, serve, scale, arm64, s390x, riscv64 or windows" >&2
+      echo "install_deps.sh: no part \"$part\": test, package, site, fuzz, checks, proofs, serve, scale, arm64, package-arm64, s390x, riscv64 or windows" >&2
       exit 2 ;;
   esac
 done

@@ -10,6 +10,8 @@ mkdir -p "$pack"/{scripts,tests/fuzz,tests/data,build/tests/fuzz/lib}
 cp "$root/scripts/fuzz.sh" "$pack/scripts"
 cp -r "$root"/tests/fuzz/{seeds,reproducers,onnx.dict} "$pack/tests/fuzz"
 cp "$root"/tests/data/*.{onnx,txt} "$pack/tests/data"
+mkdir -p "$pack/tests/bounded"
+cp -r "$root/tests/bounded/models" "$pack/tests/bounded"
 cd "$pack/build/tests/fuzz"
 strip -g -o fuzz.bin "$build/tests/fuzz/fuzz"
 # The libraries it runs with here, the loader among them: another distribution has other versions.

@@ -136,7 +136,7 @@ Result<std::vector<std::string>> names_in(const std::string& folder) {
   std::error_code error;
   std::vector<std::string> names;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
-    names.push_back(at->path().filename());
+    names.push_back(at->path().filename().string());
   if (error) return fail("SDX-C0105", "{} cannot be listed: {}", folder, error.message());
   std::sort(names.begin(), names.end());
   return names;

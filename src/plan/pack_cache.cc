@@ -217,7 +217,7 @@ std::string pack_cache_path(const std::string& folder, const std::string& model,
   }
   name += fmt::format(".{}{}{}.sdxpack", isa_name(isa), optimize ? "" : ".plain",
                       strict ? ".strict" : "");
-  return (beside ? fs::path(folder_of(model)) : fs::path(folder)) / name;
+  return ((beside ? fs::path(folder_of(model)) : fs::path(folder)) / name).string();
 }
 
 }  // namespace sdx::plan
