@@ -15,9 +15,10 @@ inline constexpr size_t kRowBlock = 12;  // most rows that run against a panel t
 
 // Whether a B that is not packed goes by row after row, each read from end to end, instead of
 // column by column: it comes from memory, and few rows of A wait for it.
+inline constexpr size_t kStreamedRows = 4;  // of A, at the most
 [[gnu::always_inline]] inline bool is_streamed(size_t rows, size_t k, size_t row_floats) {
-  constexpr size_t kMostRows = 4, kLongRow = 256, kManyFloats = size_t{1} << 17;
-  return rows <= kMostRows && row_floats >= kLongRow && k >= kManyFloats / row_floats;
+  constexpr size_t kLongRow = 256, kManyFloats = size_t{1} << 17;
+  return rows <= kStreamedRows && row_floats >= kLongRow && k >= kManyFloats / row_floats;
 }
 
 // Rows [0, rows) are cut into blocks of nearly equal height, at most kRowBlock: none is left with
@@ -59,6 +60,19 @@ struct GemmBlock {
   float* a_pack;  // block_scratch_floats
 };
 
+// A B whose rows are columns of the product: element (k, column) at column * ld + k.
+struct TransposedB {
+  const void* data;
+  DType type;
+  size_t ld;
+
+  [[gnu::always_inline]] size_t element_bytes() const { return type == DType::f32 ? 4 : 2; }
+  [[gnu::always_inline]] size_t row_bytes() const { return ld * element_bytes(); }
+  [[gnu::always_inline]] const char* row(size_t column) const {
+    return static_cast<const char*>(data) + column * row_bytes();
+  }
+};
+
 // Longest stretch of k before the chains of a product are put aside, at any level.
 inline constexpr size_t kLongest = 768;
 // And of a convolution's reduction (kernel/conv/planes).
@@ -85,6 +99,8 @@ inline constexpr size_t kWaitingRows = kBlocksTogether * kRowBlock, kWaitingCols
 struct GemmF64Args;
 
 SDX_DECLARE_ISAS(void gemm_block(const GemmBlock&);
+                 // kStreamedRows floats or fewer; what the block says of B does not count.
+                 void gemm_block_transposed(const GemmBlock&, const TransposedB&);
                  // One panel of `cols` <= kPanel columns; b[k * b_k + column * b_col].
                  void gemm_pack_panel(const void* b, DType type, size_t b_k, size_t b_col, size_t k,
                                       size_t cols, float* panel);

@@ -18,15 +18,20 @@ bool reads_b_in_place(const GemmArgs& g) {
   return g.b_packed == nullptr && !g.trans_b && g.b_type == DType::f32 && g.m <= kRowBlock;
 }
 
-bool streams_b(const GemmArgs& g) {
-  return reads_b_in_place(g) && g.a_type == DType::f32 && g.c_type == DType::f32 && !g.resume &&
-         is_streamed(g.m, g.k, g.ldb);
+// Chains of floats that run from one end of k to the other.
+bool has_whole_chains(const GemmArgs& g) {
+  return g.a_type == DType::f32 && g.c_type == DType::f32 && !g.resume;
 }
 
-// A transposed one cannot be read as it lies. If few rows wait for it, it is packed panel by panel
-// on its way through the cache: a copy of the whole would go through memory again.
-bool packs_on_the_way(const GemmArgs& g) {
-  return g.b_packed == nullptr && g.trans_b && g.batch == 1 && is_streamed(g.m, g.k, g.n);
+bool streams_b(const GemmArgs& g) {
+  return reads_b_in_place(g) && has_whole_chains(g) && is_streamed(g.m, g.k, g.ldb);
+}
+
+// A transposed one cannot be read as it lies. If few rows wait for it, it is turned on its way
+// through the cache: a copy of the whole would go through memory again.
+bool turns_on_the_way(const GemmArgs& g) {
+  return g.b_packed == nullptr && g.trans_b && g.batch == 1 && has_whole_chains(g) && !g.raw &&
+         is_streamed(g.m, g.k, g.n);
 }
 
 // Whole products per thread where there are enough of them; each thread then packs for itself.
@@ -41,7 +46,7 @@ struct Layout {
 Layout layout(const GemmArgs& g, int threads) {
   Layout l{aligned_floats(block_scratch_floats(g.m, g.k, g.c_type)), 0, 0};
   if (g.b_packed != nullptr) return l;
-  if (packs_on_the_way(g)) return {l.a_floats, aligned_floats(kPanel * g.k), size_t(threads)};
+  if (turns_on_the_way(g)) return {};
   l.b_floats = reads_b_in_place(g) ? aligned_floats(panel_width(g.n % kPanel) * g.k)
                                    : gemm_packed_b_size(g.k, g.n);
   l.b_copies = g.b_batch != 0 && split_by_product(g, threads) ? size_t(threads) : 1;
@@ -122,19 +127,11 @@ Product product(const GemmArgs& g, size_t index, const float* scratch) {
   return {g, index, b, kPanel * g.k, kPanel, tail};
 }
 
-// Panels [first, end) of a transposed B that is packed on its way, one at a time into `panel`.
-void run_on_the_way(const GemmArgs& g, size_t first, size_t end, float* panel, float* a_pack,
-                    Isa isa) {
-  const Product product{g, 0, panel, 0, kPanel, nullptr};
-  for (size_t p = first; p < end; ++p) {
-    const size_t cols = std::min(kPanel, g.n - p * kPanel);
-    SDX_PICK(gemm_pack_panel, isa)
-    (at(g.b, g.b_type, p * kPanel * g.ldb), g.b_type, 1, g.ldb, g.k, cols, panel);
-    GemmBlock block = product.block(0, g.m, p, p + 1, a_pack);
-    block.b_panel = kPanel * g.k;
-    if (cols < kPanel) block.b_tail = panel;
-    SDX_PICK(gemm_block, isa)(block);
-  }
+// Panels [first, end) of a transposed B that is turned on its way.
+void run_on_the_way(const GemmArgs& g, size_t first, size_t end, Isa isa) {
+  const Product product{g, 0, nullptr, 0, 0, nullptr};
+  const TransposedB b{at(g.b, g.b_type, first * kPanel * g.ldb), g.b_type, g.ldb};
+  SDX_PICK(gemm_block_transposed, isa)(product.block(0, g.m, first, end, nullptr), b);
 }
 
 // How many parts rows and panels are cut into: near-square parts, a few per thread.
@@ -189,7 +186,7 @@ void gemm_pack_b_here(const void* b, DType type, size_t ldb, bool trans_b, size_
   pack_panels(packing_args(b, type, ldb, trans_b, k, n), 0, packed, 0, panels_of(n), isa);
 }
 
-bool gemm_reads_in_place(const GemmArgs& g) { return streams_b(g) || packs_on_the_way(g); }
+bool gemm_reads_in_place(const GemmArgs& g) { return streams_b(g) || turns_on_the_way(g); }
 bool gemm_gains_in_place(const GemmArgs& g) { return streams_b(g) && g.m > 1; }
 
 size_t gemm_scratch_bytes(const GemmArgs& g, int threads) {
@@ -200,7 +197,7 @@ void gemm_here(const GemmArgs& g, Isa isa) {
   if (g.m == 0 || g.n == 0) return;
   float* a_pack = static_cast<float*>(g.scratch);
   float* b_pack = a_pack + layout(g, 1).a_floats;
-  if (packs_on_the_way(g)) return run_on_the_way(g, 0, panels_of(g.n), b_pack, a_pack, isa);
+  if (turns_on_the_way(g)) return run_on_the_way(g, 0, panels_of(g.n), isa);
   if (reads_b_in_place(g)) {
     pack_ragged(g, 0, b_pack, isa);
   } else if (g.b_packed == nullptr) {
@@ -216,11 +213,9 @@ void gemm(const GemmArgs& g, Pool& pool, Isa isa) {
   const size_t panels = panels_of(g.n);
   float* a_pack = static_cast<float*>(g.scratch);
   float* b_pack = a_pack + size_t(pool.threads()) * l.a_floats;
-  if (packs_on_the_way(g)) {
-    return pool.parallel(panels, 1, [&](size_t begin, size_t end, int thread) {
-      run_on_the_way(g, begin, end, b_pack + size_t(thread) * l.b_floats,
-                     a_pack + size_t(thread) * l.a_floats, isa);
-    });
+  if (turns_on_the_way(g)) {
+    return pool.parallel(
+        panels, 1, [&](size_t begin, size_t end, int) { run_on_the_way(g, begin, end, isa); });
   }
   const bool in_place = reads_b_in_place(g);
   const bool shared_b = g.b_packed == nullptr && g.b_batch == 0;

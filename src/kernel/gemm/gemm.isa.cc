@@ -305,6 +305,21 @@ void gemm_block(const GemmBlock& given) {
   for (size_t i = 0; i < parts; ++i) Blocks{g, blocks * i / parts, blocks * (i + 1) / parts}.run();
 }
 
+void gemm_block_transposed(const GemmBlock& g, const TransposedB& b) {
+  Turned turned{g, b, {}, {}};
+  for (size_t first = 0; first < g.cols; first += kStreamedCols) {
+    const size_t end = least(g.cols, first + kStreamedCols);
+    for (size_t col = first; col < end; col += Turned::kColumns) {
+      const size_t cols = least(end - col, Turned::kColumns);
+      turned.run(col, cols);
+      turned.finish(col, cols);
+    }
+    if (g.epilogue.fn == nullptr) continue;
+    float* c = static_cast<float*>(g.c) + first;
+    g.epilogue.fn(g.epilogue.ctx, c, g.ldc, g.row, g.col + first, g.rows, end - first);
+  }
+}
+
 void gemm_pack_panel(const void* b, DType type, size_t b_k, size_t b_col, size_t k, size_t cols,
                      float* panel) {
   const size_t width = panel_width(cols);

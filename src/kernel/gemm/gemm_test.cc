@@ -191,7 +191,7 @@ TEST(Gemm, rounds_alpha_beta_and_bias_one_by_one) {
 TEST(Gemm, adds_the_other_operand_last) {
   at_every_isa([](Isa isa) {
     for (const Shape s : {Shape{29, 51, 17, 3}, Shape{1, 300, 12, 2}, Shape{14, 130, 1100},
-                          Shape{63, 33, 800}, Shape{2, 290, 460, 2}}) {
+                          Shape{63, 33, 800}, Shape{2, 290, 460, 2}, Shape{3, 291, 460}}) {
       const auto a = random_floats(s.batch * s.m * s.k, 5),
                  b = random_floats(s.batch * s.n * s.k, 6);
       const auto bias = random_floats(s.n, 8, true),
@@ -210,14 +210,15 @@ TEST(Gemm, adds_the_other_operand_last) {
 TEST(Gemm, calls_the_epilogue_once_per_final_element) {
   at_every_isa([](Isa isa) {
     for (const Shape s : {Shape{40, 300, 700}, Shape{1, 170, 20}, Shape{15, 40, 9, 4},
-                          Shape{3, 600, 230}, Shape{1, 5000, 30}}) {
+                          Shape{3, 600, 230}, Shape{1, 5000, 30}, Shape{2, 4141, 40}}) {
       const auto a = random_floats(s.batch * s.m * s.k, 1),
                  b = random_floats(s.batch * s.n * s.k, 2);
       std::vector<float> plain(s.batch * s.m * s.n), doubled(plain.size());
       GemmArgs g;
       g.m = s.m, g.n = s.n, g.k = s.k, g.batch = s.batch;
       g.a = a.data(), g.lda = s.k, g.a_batch = s.m * s.k;
-      g.b = b.data(), g.ldb = s.n, g.b_batch = s.n * s.k;
+      g.trans_b = s.n == 4141;
+      g.b = b.data(), g.ldb = g.trans_b ? s.k : s.n, g.b_batch = s.n * s.k;
       g.c = plain.data(), g.ldc = s.n, g.c_batch = s.m * s.n;
       run(g, 1, isa);
       g.c = doubled.data();
