@@ -64,6 +64,20 @@ TEST(Conv, equals_the_reference_on_the_usual_shapes) {
   }
 }
 
+TEST(Conv, strides_over_all_columns_equal_the_reference) {
+  unsigned seed = 1;
+  for (const size_t stride : {2, 4, 8}) {
+    for (const size_t width : {1, 15, 33, 64, 150}) {
+      for (const size_t pad : {0, 1, 3, 4}) {
+        const size_t kernel = stride + seed % 3;
+        if (width + 2 * pad < kernel) continue;
+        expect_reference_bits(planar(1, 1, 3, 5, kernel + 3, width, kernel, stride, pad), ++seed,
+                              seed % 2 == 0);
+      }
+    }
+  }
+}
+
 TEST(Conv, splits_long_reductions_without_changing_a_bit) {
   expect_reference_bits(planar(1, 1, 130, 14, 5, 6, 3, 1, 1), 1, false);
   expect_reference_bits(planar(1, 1, 1050, 5, 3, 3, 1, 1, 0), 2, false);

@@ -6,6 +6,7 @@
 
 #include "kernel/conv/planes/work.h"
 #include "kernel/simd/registers.h"
+#include "kernel/simd/unroll.h"
 
 namespace sdx::SDX_ISA {
 
@@ -68,8 +69,102 @@ void copy_every(const T* in, size_t stride, size_t n, T* out) {
   }
 }
 
+// Elements 0, 2, 4 ... of two registers, and 1, 3, 5 ...
+template <int... I>
+SDX_INLINE void split_pair(F32& a, F32& b, Indices<I...>) {
+  const F32 even = __builtin_shufflevector(a.v, b.v, (2 * I)...);
+  b = __builtin_shufflevector(a.v, b.v, (2 * I + 1)...);
+  a = even;
+}
+// v[i] becomes the elements i, i + Stride, i + 2 Stride ... of all, for a power of two.
+template <int Stride>
+SDX_INLINE void split(F32* v) {
+  if constexpr (Stride > 1) {
+    constexpr int kHalf = Stride / 2;
+    F32 even[kHalf], odd[kHalf];
+    repeat<kHalf>([&](int i) __attribute__((always_inline)) {
+      even[i] = v[2 * i];
+      odd[i] = v[2 * i + 1];
+      split_pair(even[i], odd[i], typename IndicesBelow<kLanes>::All{});
+    });
+    split<kHalf>(even);
+    split<kHalf>(odd);
+    repeat<kHalf>([&](int i) __attribute__((always_inline)) {
+      v[2 * i] = even[i];
+      v[2 * i + 1] = odd[i];
+    });
+  }
+}
+
+// out[phase * phase_size + i] = in[i * Stride + phase] for i < n: each input is read once.
+template <int Stride>
+void split_row(const float* in, size_t n, float* out, size_t phase_size) {
+  F32 v[Stride];
+  const auto whole = [&](size_t i) __attribute__((always_inline)) {
+    repeat<Stride>([&](int p) __attribute__((always_inline)) {
+      v[p] = F32::load(in + i * Stride + size_t(p * kLanes));
+    });
+    split<Stride>(v);
+    repeat<Stride>([&](int p) __attribute__((always_inline)) {
+      v[p].store(out + size_t(p) * phase_size + i);
+    });
+  };
+  size_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) whole(i);
+  if (i == n) return;
+  if (n >= size_t(kLanes)) return whole(n - kLanes);  // some of them again
+  const size_t floats = n * Stride;
+  repeat<Stride>([&](int p) __attribute__((always_inline)) {
+    const size_t first = size_t(p * kLanes), left = floats > first ? floats - first : 0;
+    v[p] = left >= size_t(kLanes) ? F32::load(in + first) : load_first(in + first, left);
+  });
+  split<Stride>(v);
+  repeat<Stride>([&](int p) __attribute__((always_inline)) {
+    store_first(out + size_t(p) * phase_size, v[p], n);
+  });
+}
+
+// A plane whose phases are all there, row by row for all of them.
+template <int Stride>
+void stage_all_phases(const ConvShape& s, const Staged& staged, const float* plane, float* out) {
+  const size_t width = staged.dims[2], pad = s.pad[2], past = pad + s.in[2];
+  // Columns [begin, end) lie inside the input in every phase.
+  const size_t begin = least(width, (pad + Stride - 1) / Stride);
+  const size_t end = least(width, past / Stride) < begin ? begin : least(width, past / Stride);
+  const auto edge = [&](const float* row, size_t first, size_t last, float* to) {
+    for (size_t i = first; i < last; ++i) {
+      for (size_t phase = 0; phase < Stride; ++phase) {
+        const size_t x = i * Stride + phase - pad;  // before the input: a very large number
+        to[phase * staged.phase_size + i] = x < s.in[2] ? row[x] : 0.0f;
+      }
+    }
+  };
+  for (size_t z = 0; z < staged.dims[0]; ++z) {
+    for (size_t y = 0; y < staged.dims[1]; ++y, out += width) {
+      if (!is_read(s, 0, z) || !is_read(s, 1, y)) continue;
+      const size_t iz = z - s.pad[0], iy = y - s.pad[1];
+      if (iz >= s.in[0] || iy >= s.in[1]) {
+        for (size_t phase = 0; phase < Stride; ++phase)
+          fill_n(out + phase * staged.phase_size, width, 0.0f);
+        continue;
+      }
+      const float* row = plane + (iz * s.in[1] + iy) * s.in[2];
+      edge(row, 0, begin, out);
+      split_row<Stride>(row + begin * Stride - pad, end - begin, out + begin, staged.phase_size);
+      edge(row, end, width, out);
+    }
+  }
+}
+
 template <class T>
 void stage_plane(const ConvShape& s, const Staged& staged, const T* plane, T padding, T* out) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (staged.phases == s.stride[2]) {
+      if (staged.phases == 2) return stage_all_phases<2>(s, staged, plane, out);
+      if (staged.phases == 4) return stage_all_phases<4>(s, staged, plane, out);
+      if (staged.phases == 8) return stage_all_phases<8>(s, staged, plane, out);
+    }
+  }
   const size_t width = staged.dims[2], stride = s.stride[2], past = s.pad[2] + s.in[2];
   for (size_t phase = 0; phase < staged.phases; ++phase) {
     // Columns [begin, end) of this phase lie inside the input, from column `first` of it on.
