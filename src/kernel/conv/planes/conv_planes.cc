@@ -13,7 +13,12 @@
 namespace sdx {
 namespace {
 
-bool is_depthwise(const ConvShape& s) { return s.in_channels == s.groups; }
+// Channels of which each gives outputs of its own. Where many come from each, they share its patches
+// as those of a dense convolution do: the first one of a model of sound, say.
+bool is_depthwise(const ConvShape& s) {
+  constexpr size_t kMany = 16;
+  return s.in_channels == s.groups && s.out_channels < kMany * s.groups;
+}
 
 // Outputs in rows of their own leave lanes empty unless rows are long; the commonest kernel has
 // tiles that read less, which is worth more than a few lanes.

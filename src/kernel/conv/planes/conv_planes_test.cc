@@ -89,6 +89,8 @@ TEST(Conv, depthwise_equals_the_reference) {
     expect_reference_bits(planar(1, 5, 5, 10, 15, 15, 5, 2, 2), 2, specials);
     expect_reference_bits(planar(1, 4, 4, 4, 9, 9, 3, 3, 1), 3, specials);
     expect_reference_bits(planar(1, 1, 1, 3, 6, 40, 3, 1, 0), 4, specials);
+    expect_reference_bits(planar(2, 1, 1, 37, 9, 33, 3, 2, 1), 5, specials);
+    expect_reference_bits(planar(1, 3, 3, 60, 1, 90, 1, 5, 0), 6, specials);
   }
 }
 
