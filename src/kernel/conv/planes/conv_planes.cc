@@ -13,8 +13,8 @@
 namespace sdx {
 namespace {
 
-// Channels of which each gives outputs of its own. Where many come from each, they share its patches
-// as those of a dense convolution do: the first one of a model of sound, say.
+// Channels of which each gives outputs of its own. Where many come from each, they share its
+// patches as those of a dense convolution do: the first one of a model of sound, say.
 bool is_depthwise(const ConvShape& s) {
   constexpr size_t kMany = 16;
   return s.in_channels == s.groups && s.out_channels < kMany * s.groups;
