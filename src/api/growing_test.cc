@@ -1,6 +1,8 @@
 // One session through many sizes gives, at each, the bits of a model compiled for that size alone.
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "api/engine.h"
 #include "model/text.h"
 
@@ -122,6 +124,72 @@ counted (float[N,4] x, int64[2] z) => (int64[2] y, float[2] scaled) {
 }
 )";
 
+// Which sizes may meet follows from which are equal.
+constexpr const char* kProduct = R"(
+<ir_version: 10, opset_import: ["" : 21]>
+product (float[N,K] x, float[L,M] z) => (float[N,M] y) {
+  a = Relu (x)
+  b = Neg (z)
+  p = MatMul (a, b)
+  y = Softmax <axis = -1> (p)
+}
+)";
+
+// A slope of one element is for all channels; any other number is one for each, and lies along
+// another axis.
+constexpr const char* kSlopes = R"(
+<ir_version: 7, opset_import: ["" : 6]>
+slopes (float[2,C,5] x, float[S] slope) => (float[2,C,5] y) {
+  a = Exp (x)
+  b = Neg (a)
+  y = PRelu (b, slope)
+}
+)";
+
+// A mask as exporters write it: sizes become numbers, numbers sizes again.
+constexpr const char* kMask = R"(
+<ir_version: 10, opset_import: ["" : 21]>
+mask (float[1,3,P,4] past, float[1,3,Q,4] x) => (float[1,3,Q,T] y) {
+  zero = Constant <value_int = 0> ()
+  one = Constant <value_int = 1> ()
+  two = Constant <value_int = 2> ()
+  from = Constant <value_ints = [0]> ()
+  axis = Constant <value_ints = [0]> ()
+  third = Constant <value_ints = [3]> ()
+  front = Constant <value_ints = [0, 1]> ()
+  low = Constant <value_float = -9.0> ()
+  before = Shape (past)
+  length = Gather (before, two)
+  now = Shape (x)
+  rows = Gather (now, two)
+  total = Add (length, rows)
+  wider = Add (total, one)
+  columns = Range (zero, wider, one)
+  own = Range (length, total, one)
+  one1 = Constant <value_ints = [1]> ()
+  below = Unsqueeze (own, one1)
+  hidden = Greater (columns, below)
+  flags = Cast <to = 1> (hidden)
+  rows1 = Unsqueeze (rows, axis)
+  wider1 = Unsqueeze (wider, axis)
+  shape = Concat <axis = 0> (rows1, wider1)
+  blank = ConstantOfShape (shape)
+  high = Add (blank, low)
+  weighed = Mul (flags, high)
+  grid = Unsqueeze (weighed, front)
+  ones = Constant <value_ints = [1]> ()
+  whole = Concat <axis = 0> (ones, ones, rows1, wider1)
+  spread = Expand (grid, whole)
+  present = Concat <axis = 2> (past, x)
+  total1 = Unsqueeze (total, axis)
+  cut = Slice (spread, from, total1, third)
+  keys = Transpose <perm = [0, 1, 3, 2]> (present)
+  scores = MatMul (x, keys)
+  masked = Add (scores, cut)
+  y = Softmax <axis = -1> (masked)
+}
+)";
+
 Tensor noise(const Dims& dims, uint32_t seed) {
   Tensor tensor = Tensor::make(DType::f32, dims);
   for (size_t i = 0; i < tensor.count(); ++i) {
@@ -182,6 +250,70 @@ TEST(Growing, numbers_that_follow_from_a_size_do_so_where_no_size_changes) {
   for (int64_t n = 1; n < 20; ++n)
     runs.push_back({noise({n, 4}, 1), Tensor::of<int64_t>({2}, {n, 7})});
   same_bits(kCounted, runs, 1);
+}
+
+TEST(Growing, sizes_that_were_equal_and_are_not_are_refused) {
+  const auto shared = compiled(kProduct, 2);
+  ASSERT_TRUE(shared);
+  run::Session session(*shared);
+  const std::array<int64_t, 4> runs[] = {{2, 5, 5, 3}, {3, 6, 6, 3}, {2, 6, 5, 3}, {4, 7, 7, 2},
+                                         {5, 5, 5, 5}, {6, 6, 5, 5}, {1, 1, 1, 1}, {1, 9, 1, 9},
+                                         {0, 4, 4, 0}, {2, 8, 8, 3}};
+  for (const auto& [n, k, l, m] : runs) {
+    const std::vector<Value> inputs{noise({n, k}, 1), noise({l, m}, 2)};
+    const auto found = session.run(inputs);
+    EXPECT_EQ(bool(found), k == l) << n << "," << k << " " << l << "," << m;
+    const auto alone = compiled(kProduct);
+    ASSERT_TRUE(alone);
+    const auto expected = run::Session(*alone).run(inputs);
+    ASSERT_EQ(bool(found), bool(expected));
+    if (found) {
+      EXPECT_EQ((*found)[0].tensor(), (*expected)[0].tensor());
+    } else {
+      EXPECT_EQ(found.error().text(), expected.error().text());
+    }
+  }
+}
+
+TEST(Growing, what_a_node_was_read_as_follows_which_sizes_are_one) {
+  std::vector<std::vector<Value>> runs;
+  const std::pair<int64_t, int64_t> sizes[] = {{4, 4}, {5, 5}, {4, 1}, {6, 6}, {1, 1},
+                                               {7, 1}, {5, 5}, {8, 8}, {5, 1}, {9, 9}};
+  for (const auto& [c, s] : sizes) runs.push_back({noise({2, c, 5}, 1), noise({s}, 2)});
+  same_bits(kSlopes, runs, 1);
+}
+
+// Past lengths meet the number of heads, of rows and of columns, and what facts keep track of.
+TEST(Growing, a_mask_that_is_computed_from_sizes_follows_them) {
+  std::vector<std::vector<Value>> runs;
+  for (int64_t length = 0; length < 80; length += length < 6 ? 1 : 3) {
+    for (const int64_t rows : {1, 3}) {
+      runs.push_back({noise({1, 3, length, 4}, 1), noise({1, 3, rows, 4}, 2)});
+    }
+  }
+  same_bits(kMask, runs, 1);
+}
+
+// Made anew, a plan knows of some wires more than their sizes; all that it does is the same.
+TEST(Growing, a_grown_plan_is_that_which_is_made_anew) {
+  const auto grows = compiled(kMask, 2);
+  ASSERT_TRUE(grows);
+  for (const int64_t length : {8, 9, 10, 3, 1, 0, 11, 70, 71, 4}) {
+    const std::vector<Value> inputs{noise({1, 3, length, 4}, 1), noise({1, 3, 1, 4}, 2)};
+    const auto alone = compiled(kMask);
+    ASSERT_TRUE(alone);
+    const auto found = (*grows)->plan_for(inputs), expected = (*alone)->plan_for(inputs);
+    ASSERT_TRUE(found && expected);
+    ASSERT_EQ((*found)->graph.size(), (*expected)->graph.size());
+    for (uint32_t id = 0; id < (*found)->graph.size(); ++id) {
+      const typed::Node &now = (*found)->graph.node(id), &anew = (*expected)->graph.node(id);
+      ASSERT_EQ(now.outputs.size(), anew.outputs.size());
+      for (size_t slot = 0; slot < now.outputs.size(); ++slot)
+        EXPECT_EQ(now.outputs[slot].text(), anew.outputs[slot].text()) << id << " " << length;
+    }
+    EXPECT_TRUE((*found)->graph.verify());
+  }
+  EXPECT_EQ((*grows)->plans_made_anew(), 1U);
 }
 
 // With room for two plans each length is written over that of the one before the last.

@@ -91,6 +91,10 @@ struct OpOf {
   // Output 0 may take the memory of any input of its size and type: element i needs only elements
   // i.
   bool inplace = false;
+  // What read() makes, and whether inputs fit together, follows from types, ranks, constants, and
+  // of sizes and known integers only from which of them are equal, and which are 1, 0 or negative.
+  // Where that is as it was, inputs of other sizes need not be asked about again.
+  bool by_equality = false;
   // If output `slot` is a contiguous piece of input 0: the byte at which it starts.
   std::optional<size_t> (*alias)(const A&, const Call&, size_t slot) = nullptr;
   // If input `i` is a contiguous piece of output 0: the byte at which it starts. It may then be
@@ -133,7 +137,7 @@ struct Op {
   Status (*reference)(const void*, Args&);
   std::span<const AnyKernel> kernels;
   std::vector<Case> (*cases)();  // null in the library: see tests/cases
-  bool deterministic, whole_values, inplace;
+  bool deterministic, whole_values, inplace, by_equality;
   std::optional<size_t> (*alias)(const void*, const Call&, size_t);
   std::optional<size_t> (*joins)(const void*, const Call&, size_t);
   const Program* (*program)(const void*);
@@ -213,6 +217,7 @@ constexpr Op erase() {
   op.deterministic = kDecl.deterministic;
   op.whole_values = kDecl.whole_values;
   op.inplace = kDecl.inplace;
+  op.by_equality = kDecl.by_equality;
   if constexpr (kDecl.alias != nullptr) {
     op.alias = [](const void* a, const Call& call, size_t slot) {
       return kDecl.alias(E::as(a), call, slot);

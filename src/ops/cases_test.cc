@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <optional>
 
 #include "kernel/isa_testing.h"
@@ -27,7 +28,9 @@ struct Use {
 };
 
 // The case as a node, read and inferred. `constant`: the inputs' values are known to inference.
-Result<Use> prepare(const Op& op, const Case& test, bool constant) {
+// `change`: what is known of an input in their place.
+Result<Use> prepare(const Op& op, const Case& test, bool constant,
+                    const std::function<void(Fact&)>& change = {}) {
   const Signature* signature = op.at(test.opset);
   if (signature == nullptr) return fail("SDX-TEST", "no version for opset {}", test.opset);
   Node node;
@@ -59,6 +62,7 @@ Result<Use> prepare(const Op& op, const Case& test, bool constant) {
             types->second.end()) {
       return fail("SDX-TEST", "input {} may not be {}", i, use.in[i].onnx_type());
     }
+    if (change) change(use.in[i]);
   }
   SDX_ASSIGN(use.attrs, op.read(node, use.in));
   SDX_ASSIGN(use.out, op.infer(use.attrs.get(), use.in));
@@ -360,6 +364,54 @@ TEST(Cases, stand_for_what_the_official_suite_leaves_out) {
                             [](const Case& test) { return !test.expected.empty(); }))
         << name << " has no case with an expected value";
   }
+}
+
+bool lists_sizes(const Fact& fact) {
+  return fact.value != nullptr && is_integer(fact.type) && fact.value->count() <= kMostTracked;
+}
+
+// An operator that is typed by equality takes inputs of other sizes that are equal where these are,
+// and is read as the same.
+TEST(Cases, typed_by_equality_hold_for_other_sizes) {
+  Pool pool(1);
+  size_t compared = 0;
+  for (const Op* op : all_ops()) {
+    if (!op->by_equality) continue;
+    for (const Case& test : cases_of(*op)) {
+      std::vector<int64_t> kept{0, 1};  // known integers, which stay what they are
+      for (const Value& input : test.inputs) {
+        if (!input.is_tensor()) continue;
+        const Fact fact = Fact::constant(input.tensor());
+        if (!lists_sizes(fact)) continue;
+        for (const int64_t one : *fact.constant_integers()) kept.push_back(one);
+      }
+      const auto sizes_alone = [](Fact& fact) {
+        if (!lists_sizes(fact)) fact.value.reset();
+      };
+      const auto other_sizes = [&](Fact& fact) {
+        sizes_alone(fact);
+        for (size_t axis = 0; !fact.value && fact.shape && axis < fact.rank(); ++axis) {
+          const int64_t size = fact.dim(axis).value();
+          if (std::find(kept.begin(), kept.end(), size) == kept.end())
+            (*fact.shape)[axis] = size + 100003;
+        }
+      };
+      Result<Use> use = prepare(*op, test, true, sizes_alone);
+      const Result<Use> other = prepare(*op, test, true, other_sizes);
+      ASSERT_EQ(bool(use), bool(other)) << op->name << "." << test.name;
+      if (!use || !use->planned) continue;
+      for (size_t i = 0; i < use->out.size(); ++i)
+        EXPECT_EQ(use->out[i].rank(), other->out[i].rank()) << op->name << "." << test.name;
+      const auto expected = run(*use, nullptr, Isa::portable, pool);
+      use->attrs = other->attrs;
+      const auto found = run(*use, nullptr, Isa::portable, pool);
+      ASSERT_EQ(bool(expected), bool(found)) << op->name << "." << test.name;
+      for (size_t i = 0; expected && i < expected->size(); ++i)
+        EXPECT_TRUE(equal((*found)[i], (*expected)[i])) << op->name << "." << test.name;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 300U);
 }
 
 TEST(Cases, are_tests_of_every_kernel_at_every_level) {

@@ -156,7 +156,7 @@ Result<std::shared_ptr<const Planned>> Compiled::planned_under(const Bindings& b
     }
   }
   if (base_) {
-    const OpenInputs inputs = binder_.open_inputs(rewritten_.graph(), bindings);
+    const auto inputs = [&] { return binder_.open_inputs(rewritten_.graph(), bindings); };
     SDX_ASSIGN(std::optional<Plan> plan,
                grown(*base_, inputs, bindings, *pool_, settings_.most_arena_bytes, spare_plan()));
     if (plan) return keep(bindings, *std::move(plan));
@@ -173,7 +173,8 @@ Result<Plan> Compiled::plan_anew(const Bindings& bindings) const {
   SDX_ASSIGN(Plan made, choose_steps(std::move(graph), settings_.plan, *pool_, packs_.get()));
   Layout layout = lay_out(made);
   if (trace.whole) {
-    base_ = std::make_unique<Base>(std::move(trace), made, layout, settings_.most_arena_bytes);
+    base_ = std::make_unique<Base>(rewritten_.graph(), bindings, std::move(trace), made, layout,
+                                   settings_.most_arena_bytes);
     made.layout = base_->layout;
   }
   place_wires(made, layout);

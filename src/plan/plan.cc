@@ -26,7 +26,7 @@ void choose_kernel(Step& step, const typed::Graph& graph, const Options& options
   step.has_bodies = has_bodies(node.use);
   // Strings own heap memory: an arena cannot hold them.
   for (const Fact& fact : node.outputs) step.late |= fact.type == DType::string;
-  if (step.late || options.reference) return;
+  if (step.late || options.reference || node.op().kernels.empty()) return;
   const Facts in = graph.facts(node.inputs);
   const Call call{in, node.outputs, options.isa, options.threads};
   for (const Op::AnyKernel& kernel : node.op().kernels) {

@@ -81,6 +81,7 @@ struct Plan {
   std::shared_ptr<const Layout> layout = {};
   // The steps, in order, that are others than in the plan from which all of that layout are made.
   std::vector<uint32_t> resized = {};
+  std::vector<uint32_t> renewed = {};  // the nodes that are others than in its graph
 };
 
 // A plan without places: steps with their kernels and packed weights, views among them. `graph`

@@ -414,6 +414,12 @@ void Graph::renew_like(uint32_t id, uint32_t like, const Graph& from) {
   node->outputs = nodes_[like]->outputs;
 }
 
+Facts& Graph::renew_known(uint32_t id, std::shared_ptr<const void> resolved, const Graph& from) {
+  Node* node = own(id, from);
+  node->resolved = std::move(resolved);
+  return node->outputs;
+}
+
 void Graph::learn(Outlet outlet, const Fact& learnt) {
   const Fact& known = nodes_[outlet.node]->outputs[outlet.slot];
   if (!known.is_tensor() || (known.type != DType::undefined && (known.shape || !learnt.shape)))

@@ -128,6 +128,9 @@ class Graph {
   // The same where node `like`, which was made again, differs from it in nothing but its name and
   // where its inputs come from.
   void renew_like(uint32_t id, uint32_t like, const Graph& from);
+  // The same where what it was read as is known, and so are the facts of its outputs, which are
+  // written over those that this gives: they are of the same kinds, types and ranks, and its own.
+  Facts& renew_known(uint32_t id, std::shared_ptr<const void> resolved, const Graph& from);
   // Gives an open fact the element type and rank that were learnt elsewhere. Sizes stay symbols,
   // bound when they are known: memory is never planned on a claim.
   void learn(Outlet outlet, const Fact& learnt);

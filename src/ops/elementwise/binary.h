@@ -204,6 +204,7 @@ inline constexpr OpOf<Binary> kBinary{
     .kernels = kBinaryKernels<M>,
     .cases = binary_cases<M>,
     .inplace = true,
+    .by_equality = true,
     .pointwise = binary_pointwise<M>,
     .layout = binary_layout,
 };

@@ -342,6 +342,7 @@ constexpr OpOf<Elementwise> kElementwise{
     .cases = cases,
     .domain = "sardonyx",
     .inplace = true,
+    .by_equality = true,
     .program = [](const Elementwise& a) { return &a.program; },
     .layout = each_element<Elementwise>,
 };

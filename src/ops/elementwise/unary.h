@@ -155,6 +155,7 @@ inline constexpr OpOf<Unary> kUnary{
     .kernels = kUnaryKernels<M>,
     .cases = unary_cases<M>,
     .inplace = true,
+    .by_equality = true,
     .pointwise = unary_pointwise<M>,
     .layout = each_element<Unary>,
 };

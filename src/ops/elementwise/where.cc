@@ -129,6 +129,7 @@ constexpr OpOf<Where> kWhere{
     .kernels = kKernels,
     .cases = cases,
     .inplace = true,
+    .by_equality = true,
     .layout = each_element<Where>,
 };
 

@@ -274,6 +274,7 @@ constexpr OpOf<MatMul> kMatMul{
     .reference = reference,
     .kernels = kKernels,
     .cases = cases,
+    .by_equality = true,
     .multiply_adds = multiply_adds,
 };
 

@@ -204,6 +204,7 @@ constexpr OpOf<Softmax> kSoftmax{
     .reference = reference,
     .kernels = kKernels,
     .cases = cases,
+    .by_equality = true,
 };
 constexpr OpOf<Softmax> kLogSoftmax{
     .name = "LogSoftmax",
@@ -214,6 +215,7 @@ constexpr OpOf<Softmax> kLogSoftmax{
     .reference = reference,
     .kernels = kKernels,
     .cases = log_cases,
+    .by_equality = true,
 };
 
 }  // namespace

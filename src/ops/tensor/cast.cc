@@ -403,6 +403,7 @@ constexpr OpOf<Cast> kCast{
     .reference = reference_cast,
     .kernels = kCastKernels,
     .cases = cases_cast,
+    .by_equality = true,
     .alias = alias_cast,
     .layout = each_element_of_first<Cast>,
 };

@@ -162,6 +162,7 @@ constexpr OpOf<Concat> kConcat{
     .infer = infer,
     .reference = reference,
     .cases = cases,
+    .by_equality = true,
     .joins = joins,
     .layout = layout,
     .stream = stream,

@@ -135,6 +135,7 @@ constexpr OpOf<Constant> kConstantOfShape{
     .infer = infer_of_shape,
     .reference = reference_of_shape,
     .cases = cases_of_shape,
+    .by_equality = true,
 };
 
 }  // namespace

@@ -80,6 +80,7 @@ constexpr OpOf<Expand> kExpand{
     .infer = infer_expand,
     .reference = reference_expand,
     .cases = cases_expand,
+    .by_equality = true,
     .alias = alias_expand,
     .stream = stream_expand,
 };

@@ -63,6 +63,7 @@ constexpr OpOf<Gather> kGather{
     .infer = infer_gather,
     .reference = reference_gather,
     .cases = cases_gather,
+    .by_equality = true,
 };
 
 constexpr Version kElementsHistory[] = {

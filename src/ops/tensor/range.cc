@@ -131,6 +131,7 @@ constexpr OpOf<Range> kRange{
     .infer = infer,
     .reference = reference,
     .cases = cases,
+    .by_equality = true,
 };
 
 }  // namespace

@@ -79,6 +79,7 @@ constexpr OpOf<Identity> kIdentity{
     .infer = infer_identity,
     .reference = reference_identity,
     .cases = cases_identity,
+    .by_equality = true,
     .alias = alias_identity,
     .layout = layout_identity,
 };
@@ -410,6 +411,7 @@ constexpr OpOf<Axes> kUnsqueeze{
     .infer = infer_unsqueeze,
     .reference = copy_all<Axes>,
     .cases = cases_unsqueeze,
+    .by_equality = true,
     .alias = alias_all<Axes>,
     .layout = reshaped<Axes>,
 };
@@ -421,6 +423,7 @@ constexpr OpOf<Axes> kSqueeze{
     .infer = infer_squeeze,
     .reference = copy_all<Axes>,
     .cases = cases_squeeze,
+    .by_equality = true,
     .alias = alias_all<Axes>,
     .layout = reshaped<Axes>,
 };

@@ -72,6 +72,7 @@ constexpr OpOf<ShapeOf> kShape{
     .infer = infer_shape,
     .reference = reference_shape,
     .cases = cases_shape,
+    .by_equality = true,
 };
 
 struct Nothing {};
@@ -115,6 +116,7 @@ constexpr OpOf<Nothing> kSize{
     .infer = infer_size,
     .reference = reference_size,
     .cases = cases_size,
+    .by_equality = true,
 };
 
 }  // namespace

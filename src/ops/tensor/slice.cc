@@ -305,6 +305,7 @@ constexpr OpOf<Slice> kSlice{
     .infer = infer,
     .reference = reference,
     .cases = cases,
+    .by_equality = true,
     .alias = alias,
     .layout = layout,
     .stream = stream,

@@ -109,6 +109,7 @@ constexpr OpOf<Transpose> kTranspose{
     .infer = infer,
     .reference = reference,
     .cases = cases,
+    .by_equality = true,
     .alias = alias,
     .layout = layout,
 };

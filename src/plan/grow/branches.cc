@@ -4,26 +4,29 @@
 
 namespace sdx::plan {
 
-Branches::Branches(const typed::Node& node, const std::vector<const Facts*>& outputs) {
+Branches::Branches(const typed::Node& node, const std::vector<const Facts*>& outputs,
+                   Formulas& formulas) {
   for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) {
-    if (node.outputs[slot].present()) plain_ = plain_ && add(slot, outputs);
+    if (node.outputs[slot].present()) plain_ = plain_ && add(slot, outputs, formulas);
   }
 }
 
-// False: the output is no tensor, or of open rank.
-bool Branches::add(uint32_t slot, const std::vector<const Facts*>& outputs) {
+// False: the output is no tensor, or its rank or a size is not known.
+bool Branches::add(uint32_t slot, const std::vector<const Facts*>& outputs, Formulas& formulas) {
   Kind one{{}, {slot}};
   for (const Facts* of_body : outputs) {
     if (slot >= of_body->size()) return false;
     const Fact& fact = (*of_body)[slot];
     if (!fact.is_tensor() || !fact.shape) return false;
-    one.shapes.push_back(&*fact.shape);
+    auto& numbers = one.shapes.emplace_back();
+    for (const Dim& dim : *fact.shape) {
+      numbers.push_back(formulas.number(dim));
+      if (numbers.back() == Formulas::kNone) return false;
+    }
+    if (numbers.size() != one.shapes[0].size()) return false;
   }
-  const auto same_shapes = [&](const Kind& other) {
-    return std::equal(one.shapes.begin(), one.shapes.end(), other.shapes.begin(),
-                      [](const Shape* a, const Shape* b) { return *a == *b; });
-  };
-  const auto known = std::find_if(kinds_.begin(), kinds_.end(), same_shapes);
+  const auto known = std::find_if(kinds_.begin(), kinds_.end(),
+                                  [&](const Kind& other) { return one.shapes == other.shapes; });
   if (known != kinds_.end()) {
     known->slots.push_back(slot);
   } else {
@@ -32,30 +35,26 @@ bool Branches::add(uint32_t slot, const std::vector<const Facts*>& outputs) {
   return true;
 }
 
-bool Branches::give_same(const Facts& outputs, const Bindings& bindings) const {
-  const auto expression = bindings.lower_bound("=");  // bound as such: rare, and asked elsewhere
-  if (!plain_ || (expression != bindings.end() && expression->first.starts_with('='))) return false;
-  Shape common;  // with unknown sizes where the subgraphs differ
+bool Branches::give_same(const Facts& outputs, const Formulas::Values& values) const {
+  if (!plain_ || values.empty()) return false;
+  constexpr int64_t kOpen = -1;  // where the subgraphs differ
+  std::vector<int64_t> common;
   for (const Kind& kind : kinds_) {
     common.clear();
-    for (const Shape* shape : kind.shapes) {
-      if (shape->size() != kind.shapes[0]->size()) return false;
-      for (size_t axis = 0; axis < shape->size(); ++axis) {
-        const auto size = (*shape)[axis].eval(bindings);
-        if (!size) return false;
-        if (shape == kind.shapes[0]) {
-          common.emplace_back(*size);
-        } else if (!common[axis].is_const(*size)) {
-          common[axis] = Dim::unknown();
-        }
+    for (const uint32_t f : kind.shapes[0]) common.push_back(values[f]);
+    for (const auto& shape : kind.shapes) {
+      for (size_t axis = 0; axis < shape.size(); ++axis) {
+        const int64_t size = values[shape[axis]];
+        if (size < 0) return false;
+        if (common[axis] != size) common[axis] = kOpen;
       }
     }
     const auto holds = [&](uint32_t slot) {
       const Fact& fact = outputs[slot];
       return fact.is_tensor() && fact.shape && !fact.value && !fact.symbolic &&
              std::equal(common.begin(), common.end(), fact.shape->begin(), fact.shape->end(),
-                        [](const Dim& now, const Dim& before) {
-                          return now.is_const() ? before.is_const(now.value()) : !before.is_const();
+                        [](int64_t now, const Dim& before) {
+                          return now == kOpen ? !before.is_const() : before.is_const(now);
                         });
     };
     if (!std::all_of(kind.slots.begin(), kind.slots.end(), holds)) return false;

@@ -6,26 +6,26 @@
 // has a past and the other has none. A few integers tell that without typing the node again.
 #pragma once
 
-#include "typed/graph.h"
+#include "plan/grow/formulas.h"
 
 namespace sdx::plan {
 
 class Branches {
  public:
   // `outputs`: of each of the node's subgraphs, with symbols.
-  Branches(const typed::Node& node, const std::vector<const Facts*>& outputs);
+  Branches(const typed::Node& node, const std::vector<const Facts*>& outputs, Formulas& formulas);
 
-  // Whether the node's outputs under the bindings are what they are in `outputs`, which it gives
-  // under others. False where that is not known.
-  bool give_same(const Facts& outputs, const Bindings& bindings) const;
+  // Whether the node's outputs for these sizes are what they are in `outputs`, which it gives for
+  // others. False where that is not known.
+  bool give_same(const Facts& outputs, const Formulas::Values& values) const;
 
  private:
   // Outputs whose sizes are the same in each subgraph.
   struct Kind {
-    std::vector<const Shape*> shapes;  // one for each subgraph
+    std::vector<std::vector<uint32_t>> shapes;  // one for each subgraph: the sizes' formulas
     std::vector<uint32_t> slots;
   };
-  bool add(uint32_t slot, const std::vector<const Facts*>& outputs);
+  bool add(uint32_t slot, const std::vector<const Facts*>& outputs, Formulas& formulas);
 
   bool plain_ = true;  // all outputs are tensors of known rank
   std::vector<Kind> kinds_;

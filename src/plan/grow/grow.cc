@@ -92,6 +92,7 @@ class Grower {
     place_wires(plan, *base_.layout);
     plan.layout = base_.layout;
     plan.resized = placed();
+    plan.renewed = changed;
     return plan;
   }
 
@@ -165,23 +166,16 @@ class Grower {
   std::vector<size_t> chosen_at_;  // by step of the base
 };
 
-// Numbers of nodes that are not the base's.
-std::vector<uint32_t> others(const Graph& graph, const Graph& base) {
-  std::vector<uint32_t> ids;
-  for (uint32_t id = 0; id < base.size(); ++id) {
-    if (&graph.node(id) != &base.node(id)) ids.push_back(id);
-  }
-  return ids;
-}
-
 }  // namespace
 
-Base::Base(Trace made, Plan plan, Layout laid_out, size_t most_bytes)
+Base::Base(const Graph& rewritten, const Bindings& bindings, Trace made, Plan plan, Layout laid_out,
+           size_t most_bytes)
     : trace(std::move(made)),
       unplaced(std::move(plan)),
       needed(needed_entries(trace)),
       all_small(wires_fit(unplaced.graph, std::min(most_bytes, kFewBytes)).ok()),
-      alike(unplaced.graph) {
+      alike(unplaced.graph),
+      formulas(rewritten, trace, bindings, unplaced.graph, alike) {
   const Graph& graph = unplaced.graph;
   std::vector<uint32_t> made_by(graph.size(), 0);
   for (uint32_t id = 0; id < trace.moved.size(); ++id) {
@@ -193,7 +187,7 @@ Base::Base(Trace made, Plan plan, Layout laid_out, size_t most_bytes)
     if (kind == typed::Node::Kind::constant) folded.emplace_back(id, made_by[id]);
     if (kind != typed::Node::Kind::op || graph.node(id).op().taken == nullptr) continue;
     const auto outputs = lasting_outputs(graph.node(id).use);
-    if (!outputs.empty()) branches.emplace(id, Branches(graph.node(id), outputs));
+    if (!outputs.empty()) branches.emplace(id, Branches(graph.node(id), outputs, formulas));
   }
   step_of.resize(graph.size(), UINT32_MAX);
   for (uint32_t s = 0; s < unplaced.steps.size(); ++s) {
@@ -210,17 +204,20 @@ void Base::use(Layout laid_out) {
   for (const bool view : layout->views) place_of_step.push_back(view ? placed : placed++);
 }
 
-Result<std::optional<Plan>> grown(Base& base, const OpenInputs& inputs, const Bindings& bindings,
-                                  Pool& pool, size_t most_bytes, std::optional<Plan> spare) {
+Result<std::optional<Plan>> grown(Base& base, const std::function<OpenInputs()>& open_inputs,
+                                  const Bindings& bindings, Pool& pool, size_t most_bytes,
+                                  std::optional<Plan> spare) {
+  Formulas::Values values = base.formulas.values(bindings);
+  OpenInputs inputs;
+  if (values.empty() || !base.formulas.all_inputs() || !base.needed.empty()) inputs = open_inputs();
   Folded folded(base.trace, base.needed);
   for (const auto& [i, fact] : inputs) folded.input(base.trace.made.inputs()[i], fact);
   SDX_ASSIGN(const bool sizes_only, folded.walk());
   if (!sizes_only) return std::optional<Plan>();
-  const Graph& old = base.unplaced.graph;
   std::vector<uint32_t> before;
-  if (spare) before = others(spare->graph, old);
-  Graph graph = spare ? std::move(spare->graph) : old;
-  Resizing sizes(base);
+  if (spare) before = std::move(spare->renewed);
+  Graph graph = spare ? std::move(spare->graph) : base.unplaced.graph;
+  Resizing sizes(base, std::move(values));
   SDX_ASSIGN(const bool same_nodes, sizes.run(inputs, bindings, folded, before, graph));
   if (!same_nodes) return std::optional<Plan>();
   SDX_TRY(base.all_small ? wires_fit(graph, sizes.distinct(), most_bytes)
@@ -231,6 +228,7 @@ Result<std::optional<Plan>> grown(Base& base, const OpenInputs& inputs, const Bi
   const bool fits = grower.layout_fits(graph);
   if (!spare || !fits) return std::optional(grower.whole(std::move(graph), fits, sizes.changed()));
   spare->graph = std::move(graph);
+  spare->renewed = sizes.changed();
   grower.patch(*spare, before);
   return spare;
 }

@@ -12,16 +12,21 @@
 // planned anew.
 #pragma once
 
+#include <functional>
+
 #include "plan/binder.h"
 #include "plan/grow/alike.h"
 #include "plan/grow/branches.h"
+#include "plan/grow/formulas.h"
 #include "plan/memory.h"
 #include "plan/specialize.h"
 
 namespace sdx::plan {
 
 struct Base {
-  Base(Trace made, Plan plan, Layout laid_out, size_t most_bytes);
+  // Of the plan that was made for the rewritten graph under the bindings.
+  Base(const typed::Graph& rewritten, const Bindings& bindings, Trace made, Plan plan,
+       Layout laid_out, size_t most_bytes);
   void use(Layout laid_out);
 
   Trace trace;
@@ -32,6 +37,7 @@ struct Base {
   bool all_small;                        // no wire is of a size that has to be warranted
   // What of the plan's graph is the same for all sizes, in few bytes.
   Alike alike;
+  Formulas formulas;
   std::map<uint32_t, Branches> branches;              // by node: of those whose subgraphs last
   std::vector<uint32_t> step_of;                      // by node; UINT32_MAX: none
   std::vector<uint32_t> sources;                      // the inputs' nodes
@@ -39,10 +45,12 @@ struct Base {
   std::vector<uint32_t> place_of_step;                // among those that are no views
 };
 
-// The plan for these sizes; none if it must be made anew. `inputs` are the facts of the open inputs
-// under the bindings. A layout of more than `most_bytes` leaves no room. `spare` is a plan
-// of the base's layout that nobody needs any more: only what has another size is written again.
-Result<std::optional<Plan>> grown(Base& base, const OpenInputs& inputs, const Bindings& bindings,
-                                  Pool& pool, size_t most_bytes, std::optional<Plan> spare);
+// The plan for these sizes; none if it must be made anew. `open_inputs` tells the facts of the open
+// inputs under the bindings, if formulas do not. A layout of more than `most_bytes` leaves no room.
+// `spare` is a plan of the base's layout that nobody needs any more: only what has another size is
+// written again.
+Result<std::optional<Plan>> grown(Base& base, const std::function<OpenInputs()>& open_inputs,
+                                  const Bindings& bindings, Pool& pool, size_t most_bytes,
+                                  std::optional<Plan> spare);
 
 }  // namespace sdx::plan

@@ -7,11 +7,12 @@ namespace sdx::plan {
 
 using typed::Graph;
 
-Resizing::Resizing(const Base& base)
+Resizing::Resizing(Base& base, Formulas::Values values)
     : base_(base),
       alike_(base.alike),
+      values_(std::move(values)),
       facts_(alike_.facts),
-      next_fact_(alike_.all_facts),
+      next_fact_(alike_.all_facts + base.formulas.all_kinds()),
       like_(base.unplaced.graph.size(), Alike::kNone),
       made_(alike_.all_kinds),
       reached_(base.unplaced.graph.size()) {}
@@ -70,6 +71,17 @@ void Resizing::changes(uint32_t node, const Graph& graph) {
   }
 }
 
+// The same of a node whose wires have formulas, and are what these say.
+void Resizing::notes(uint32_t node, uint32_t like) {
+  changed_.push_back(node);
+  like_[node] = like;
+  for (uint32_t wire = alike_.first_wire[node]; wire < alike_.first_wire[node + 1]; ++wire) {
+    if (!base_.formulas.has(wire) || !base_.formulas.differs(wire, values_)) continue;
+    facts_[wire] = alike_.all_facts + base_.formulas.kind(wire);
+    reach(wire);
+  }
+}
+
 void Resizing::reach(uint32_t wire) {
   for (uint32_t r = alike_.first_reader[wire]; r < alike_.first_reader[wire + 1]; ++r)
     reached_.add(alike_.readers[r]);
@@ -81,7 +93,7 @@ Result<bool> Resizing::renew_alone(uint32_t node, const Bindings& bindings, Grap
   const sdx::Node& use = old.node(node).use;
   const auto branches = base_.branches.find(node);
   if (branches != base_.branches.end() && !changes_formal_input(node) &&
-      branches->second.give_same(old.node(node).outputs, bindings)) {
+      branches->second.give_same(old.node(node).outputs, values_)) {
     graph.share(node, old);
     return true;
   }
@@ -93,10 +105,60 @@ Result<bool> Resizing::renew_alone(uint32_t node, const Bindings& bindings, Grap
 }
 
 Result<bool> Resizing::renew(uint32_t node, const Bindings& bindings, Graph& graph) {
+  if (alike_.kinds[node] == Alike::kNone) return renew_alone(node, bindings, graph);
+  const uint32_t set = base_.formulas.set_of(node);
+  if (set != Formulas::kNone && !values_.empty()) return renew_by_formulas(node, set, graph);
+  SDX_ASSIGN(const bool renewed, renew_typed(node, graph));
+  if (!renewed || values_.empty()) return renewed;
+  // What reads it may go by its formulas.
+  const Facts& outputs = graph.node(node).outputs;
+  for (uint32_t slot = 0; slot < outputs.size(); ++slot) {
+    const uint32_t wire = alike_.first_wire[node] + slot;
+    if (base_.formulas.has(wire) && !base_.formulas.hold(wire, outputs[slot], values_))
+      return false;
+  }
+  return true;
+}
+
+// Sizes that follow from formulas. False: no tensor has them.
+bool Resizing::write(uint32_t node, std::shared_ptr<const void> resolved, Graph& graph) {
+  Facts& outputs = graph.renew_known(node, std::move(resolved), base_.unplaced.graph);
+  for (uint32_t slot = 0; slot < outputs.size(); ++slot) {
+    const uint32_t wire = alike_.first_wire[node] + slot;
+    if (outputs[slot].present() && !base_.formulas.write(wire, values_, outputs[slot]))
+      return false;
+  }
+  return true;
+}
+
+// A node of a set that was typed before, for sizes of which the same ones were equal; else it is
+// typed for them now.
+Result<bool> Resizing::renew_by_formulas(uint32_t node, uint32_t set, Graph& graph) {
   const Graph& old = base_.unplaced.graph;
-  const uint32_t kind = alike_.kinds[node];
-  if (kind == Alike::kNone) return renew_alone(node, bindings, graph);
-  auto& made = made_[kind];
+  const uint32_t first = base_.formulas.first_of(set);
+  const bool is_known = node != first && is_changed(first);
+  auto resolved = is_known ? graph.node(first).resolved : base_.formulas.known(set, values_);
+  if (resolved == nullptr) {
+    SDX_ASSIGN(const bool renewed, graph.renew(node, old));
+    if (!renewed) return false;
+    const Facts& outputs = graph.node(node).outputs;
+    for (uint32_t slot = 0; slot < outputs.size(); ++slot) {
+      const uint32_t wire = alike_.first_wire[node] + slot;
+      if (outputs[slot].present() && !base_.formulas.hold(wire, outputs[slot], values_))
+        return false;
+    }
+    resolved = graph.node(node).resolved;
+    base_.formulas.learn(set, values_, resolved);
+  }
+  if (!write(node, std::move(resolved), graph)) return false;
+  notes(node, is_known ? first : node);
+  return true;
+}
+
+// One for all nodes that read the same.
+Result<bool> Resizing::renew_typed(uint32_t node, Graph& graph) {
+  const Graph& old = base_.unplaced.graph;
+  auto& made = made_[alike_.kinds[node]];
   const auto like = std::find_if(made.begin(), made.end(),
                                  [&](uint32_t other) { return reads_same(other, node); });
   if (like != made.end()) {
@@ -128,12 +190,20 @@ void Resizing::put(uint32_t node, const Fact& fact, Graph& graph) {
   changes(node, graph);
 }
 
-// What reads nothing: inputs and constants.
-void Resizing::leaves(const OpenInputs& inputs, const Folded& folded,
+// What reads nothing: inputs and constants. False: no tensor is as large as an input.
+bool Resizing::leaves(const OpenInputs& inputs, const Folded& folded,
                       const std::vector<uint32_t>& before, Graph& graph) {
   const Graph& old = base_.unplaced.graph;
+  const Formulas& formulas = base_.formulas;
+  for (const uint32_t id : values_.empty() ? std::vector<uint32_t>() : formulas.inputs()) {
+    const uint32_t wire = alike_.first_wire[id];
+    if (!formulas.differs(wire, values_)) continue;
+    if (!formulas.write(wire, values_, graph.renew_known(id, nullptr, old)[0])) return false;
+    notes(id, id);
+  }
   for (const auto& [i, fact] : inputs) {
     const uint32_t id = base_.sources[i];
+    if (!values_.empty() && formulas.has(alike_.first_wire[id])) continue;
     if (!same_fact(fact, old.fact({id, 0}))) put(id, fact, graph);
   }
   for (size_t i = 0; folded.any() && i < base_.folded.size(); ++i) {
@@ -143,12 +213,13 @@ void Resizing::leaves(const OpenInputs& inputs, const Folded& folded,
   for (const uint32_t id : before) {
     if (reads_nothing(id) && !is_changed(id)) graph.share(id, old);
   }
+  return true;
 }
 
 Result<bool> Resizing::run(const OpenInputs& inputs, const Bindings& bindings, const Folded& folded,
                            const std::vector<uint32_t>& before, Graph& graph) {
   const Graph& old = base_.unplaced.graph;
-  leaves(inputs, folded, before, graph);
+  if (!leaves(inputs, folded, before, graph)) return false;
   Nodes stale(old.size());
   for (const uint32_t id : before) {
     if (!reads_nothing(id)) stale.add(id);

@@ -10,8 +10,10 @@ namespace sdx::plan {
 
 class Resizing {
  public:
-  explicit Resizing(const Base& base);
+  // `values`: of the base's formulas, for these sizes; empty: they are of no use.
+  Resizing(Base& base, Formulas::Values values);
 
+  // `inputs`: of those that have no formulas, or of all.
   // Makes `graph`, a copy of the base's in which the nodes in `before` may be those of any sizes,
   // that of these inputs: nodes that no change reaches are shared with the base, and not looked at.
   // False: more than sizes would change.
@@ -43,14 +45,18 @@ class Resizing {
   uint32_t number_of(const Fact& fact, size_t hash);
   void changes(uint32_t node, const typed::Graph& graph);
   void reach(uint32_t wire);
+  void notes(uint32_t node, uint32_t like);
   void put(uint32_t node, const Fact& fact, typed::Graph& graph);
-  void leaves(const OpenInputs& inputs, const Folded& folded, const std::vector<uint32_t>& before,
+  bool write(uint32_t node, std::shared_ptr<const void> resolved, typed::Graph& graph);
+  bool leaves(const OpenInputs& inputs, const Folded& folded, const std::vector<uint32_t>& before,
               typed::Graph& graph);
   bool is_changed(uint32_t node) const { return like_[node] != Alike::kNone; }
   bool reads_nothing(uint32_t node) const {
     return alike_.first_read[node] == alike_.first_read[node + 1];
   }
   Result<bool> renew(uint32_t node, const Bindings& bindings, typed::Graph& graph);
+  Result<bool> renew_by_formulas(uint32_t node, uint32_t set, typed::Graph& graph);
+  Result<bool> renew_typed(uint32_t node, typed::Graph& graph);
   Result<bool> renew_alone(uint32_t node, const Bindings& bindings, typed::Graph& graph);
 
   struct Fresh {
@@ -59,10 +65,11 @@ class Resizing {
     uint32_t number;
   };
 
-  const Base& base_;
+  Base& base_;
   const Alike& alike_;
+  const Formulas::Values values_;
   std::vector<uint32_t> facts_;  // by wire, as in Alike; other numbers are facts of these sizes
-  uint32_t next_fact_;
+  uint32_t next_fact_;           // behind the base's, and one for each kind of wire with formulas
   std::vector<uint32_t> changed_, like_;
   std::vector<std::vector<uint32_t>> made_;  // by kind: a few nodes that were made again
   std::vector<Fresh> fresh_;                 // facts of these sizes
