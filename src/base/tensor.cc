@@ -20,10 +20,10 @@ Result<size_t> element_count(std::span<const int64_t> dims) {
   }
   if (zero) return size_t{0};
   for (const int64_t dim : dims) {
-    if (size_t(dim) > kMost / count) {
+    // No division: sizes are counted at every turn.
+    if (__builtin_mul_overflow(count, size_t(dim), &count) || count > kMost) {
       return fail("SDX-B0102", "shape {} has more than 2^48 elements", to_string(dims));
     }
-    count *= size_t(dim);
   }
   return count;
 }
