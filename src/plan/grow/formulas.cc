@@ -69,22 +69,37 @@ void Formulas::find_inputs(const Graph& rewritten, const Trace& trace, const Ali
   }
 }
 
+uint32_t Formulas::symbol(const std::string& name) {
+  const auto known = std::find(symbols_.begin(), symbols_.end(), name);
+  const auto number = uint32_t(known - symbols_.begin());
+  if (known == symbols_.end()) symbols_.push_back(name);
+  return number;
+}
+
+// Nearly all sizes are sums. Values of the expression tell which sum it would be.
 Formulas::Formula Formulas::made(const Dim& dim) {
-  if (dim.is_const()) return {0, dim.value(), kNone, {}};
-  Formula formula{0, 0, kNone, dim};
+  Formula formula{{}, 0, dim};
+  if (dim.is_const()) return formula;
   std::vector<std::string> names;
   dim.symbols(names);
-  if (names.size() != 1) return formula;
-  const auto at_0 = dim.eval({{names[0], 0}}), at_1 = dim.eval({{names[0], 1}});
+  Bindings at;
+  for (const std::string& name : names) at[name] = 0;
+  const auto rest = dim.eval(at);
   constexpr int64_t kMost = int64_t{1} << 40;
-  if (!at_0 || !at_1 || std::max(std::abs(*at_0), std::abs(*at_1)) > kMost) return formula;
-  const auto solved = dim.solve(*at_1);  // none unless it is linear
-  if (!solved || solved->second != 1) return formula;
-  const auto known = std::find(symbols_.begin(), symbols_.end(), names[0]);
-  formula.symbol = uint32_t(known - symbols_.begin());
-  if (known == symbols_.end()) symbols_.push_back(names[0]);
-  formula.factor = *at_1 - *at_0;
-  formula.rest = *at_0;
+  if (!rest || std::abs(*rest) > kMost) return formula;
+  Dim sum = *rest;
+  std::vector<std::pair<uint32_t, int64_t>> factors;
+  for (const std::string& name : names) {
+    at[name] = 1;
+    const auto one = dim.eval(at);
+    at[name] = 0;
+    if (!one || std::abs(*one) > kMost) return formula;
+    sum = sum + Dim(*one - *rest) * Dim::symbol(name);
+    factors.emplace_back(symbol(name), *one - *rest);
+  }
+  if (!(sum == dim)) return formula;
+  formula.factors = std::move(factors);
+  formula.rest = *rest;
   return formula;
 }
 
@@ -120,16 +135,20 @@ Formulas::Values Formulas::values(const Bindings& bindings) const {
   Values values = base_;
   for (const uint32_t f : open_) {
     const Formula& formula = formulas_[f];
-    if (formula.symbol != kNone) {
-      if (__builtin_mul_overflow(formula.factor, symbols[formula.symbol], &values[f]) ||
-          __builtin_add_overflow(values[f], formula.rest, &values[f])) {
-        return {};
-      }
+    if (formula.factors.empty()) {
+      const auto value = formula.whole.eval(bindings);
+      if (!value) return {};
+      values[f] = *value;
       continue;
     }
-    const auto value = formula.whole.eval(bindings);
-    if (!value) return {};
-    values[f] = *value;
+    values[f] = formula.rest;
+    for (const auto& [symbol, factor] : formula.factors) {
+      int64_t part = 0;
+      if (__builtin_mul_overflow(factor, symbols[symbol], &part) ||
+          __builtin_add_overflow(values[f], part, &values[f])) {
+        return {};
+      }
+    }
   }
   return values;
 }
@@ -155,6 +174,7 @@ void Formulas::add(uint32_t wire, const Fact& symbolic, const Fact& fact) {
     wires_[wire] = {};
     return;
   }
+  wires_[wire].is_poor = fact.symbolic.has_value() && !symbolic.symbolic;
   std::vector<uint64_t> key{1 + uint64_t(fact.type), rank, symbolic.symbolic ? 1U : 0U};
   key.insert(key.end(), numbers.begin(), numbers.end());
   name_kind(wire, std::move(key));
@@ -221,8 +241,8 @@ bool Formulas::write(uint32_t wire, const Values& values, Fact& fact) const {
 
 // What a fact knows beyond its formulas, for these sizes alone, would be missing where its reader
 // is typed.
-bool Formulas::readers_ask_no_more(uint32_t wire, const Fact& fact, const Alike& alike) const {
-  if (!fact.symbolic || wires_[wire].has_integers) return true;
+bool Formulas::readers_ask_no_more(uint32_t wire, const Alike& alike) const {
+  if (!wires_[wire].is_poor) return true;
   return std::all_of(alike.readers.begin() + alike.first_reader[wire],
                      alike.readers.begin() + alike.first_reader[wire + 1],
                      [&](uint32_t reader) { return set_of_[reader] != kNone; });
@@ -231,8 +251,8 @@ bool Formulas::readers_ask_no_more(uint32_t wire, const Fact& fact, const Alike&
 // The node as the only one of its set; none if it must be typed at all sizes.
 std::optional<Formulas::Set> Formulas::set_for(uint32_t node, const Graph& graph,
                                                const Alike& alike) const {
-  if (alike.kinds[node] == Alike::kNone || !graph.node(node).op().by_equality) return std::nullopt;
-  Set set{node, {}, {}};
+  if (alike.kinds[node] == Alike::kNone) return std::nullopt;
+  Set set{node, graph.node(node).op().by_equality, {}, {}};
   for (uint32_t r = alike.first_read[node]; r < alike.first_read[node + 1]; ++r) {
     const uint32_t wire = alike.reads[r];
     if (wire == 0) continue;
@@ -246,7 +266,7 @@ std::optional<Formulas::Set> Formulas::set_for(uint32_t node, const Graph& graph
   for (uint32_t slot = 0; slot < outputs.size(); ++slot) {
     const uint32_t wire = alike.first_wire[node] + slot;
     if (!outputs[slot].present()) continue;
-    if (!has(wire) || !readers_ask_no_more(wire, outputs[slot], alike)) return std::nullopt;
+    if (!has(wire) || !readers_ask_no_more(wire, alike)) return std::nullopt;
   }
   return set;
 }
@@ -269,19 +289,25 @@ void Formulas::find_sets(const Graph& graph, const Alike& alike) {
     set_of_[id] = at->second;
     if (!fresh) continue;
     sets_.push_back(*std::move(alone[id]));
-    learn(at->second, base_, graph.node(id).resolved);
+    // The base's node may have been read by more than will be known of others.
+    const auto first = alike.reads.begin() + alike.first_read[id];
+    const auto last = alike.reads.begin() + alike.first_read[id + 1];
+    if (std::none_of(first, last, [&](uint32_t wire) { return wires_[wire].is_poor; }))
+      learn(at->second, base_, graph.node(id).resolved);
   }
 }
 
-// By formula that is read: the first that is equal to it, and whether it is 0, 1 or negative.
+// What of the formulas that are read decides how the node is typed: all; or of each the first that
+// is equal to it, and whether it is 0, 1 or negative.
 Formulas::Pattern Formulas::pattern(const Set& set, const Values& values) const {
   Pattern pattern(set.read.size());
   for (size_t i = 0; i < pattern.size(); ++i) {
     const int64_t value = values[set.read[i]];
-    size_t same = 0;
-    while (values[set.read[same]] != value) ++same;
-    const uint32_t sign = value < 0 ? 3 : value == 0 ? 2 : value == 1 ? 1 : 0;
-    pattern[i] = uint32_t(same) * 4 + sign;
+    pattern[i] = value;
+    if (!set.by_equality) continue;
+    int64_t same = 0;
+    while (values[set.read[size_t(same)]] != value) ++same;
+    pattern[i] = same * 4 + (value < 0 ? 3 : value == 0 ? 2 : value == 1 ? 1 : 0);
   }
   return pattern;
 }
@@ -297,8 +323,8 @@ std::shared_ptr<const void> Formulas::known(uint32_t set, const Values& values) 
 void Formulas::learn(uint32_t set, const Values& values, std::shared_ptr<const void> resolved) {
   constexpr size_t kMostKept = 16;
   auto& known = sets_[set].known;
-  if (known.size() < kMostKept)
-    known.emplace_back(pattern(sets_[set], values), std::move(resolved));
+  auto& at = known.size() < kMostKept ? known.emplace_back() : known[sets_[set].next++ % kMostKept];
+  at = {pattern(sets_[set], values), std::move(resolved)};
 }
 
 }  // namespace sdx::plan

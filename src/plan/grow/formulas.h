@@ -1,10 +1,10 @@
 // Formulas: the sizes of a plan's wires as expressions of the symbols.
 //
 // The rewritten graph knows the size of nearly every wire as an expression, and of small integers
-// their values too. Where an operator's typing follows from which sizes are equal
-// (Op::by_equality), a node was typed for those equalities before, and its outputs have formulas,
-// its facts for other sizes are a few integers that are looked up here: nothing is read, inferred
-// or allocated.
+// their values too. A node whose outputs have formulas is typed once for all inputs of the same
+// sizes and, where its operator is typed by which of them are equal (Op::by_equality), once for all
+// that are equal alike. Its facts are then a few integers that are looked up here: nothing is read,
+// inferred or allocated.
 #pragma once
 
 #include <span>
@@ -41,6 +41,9 @@ class Formulas {
   bool differs(uint32_t wire, const Values& values) const;
   // Whether the fact is what the formulas say, and perhaps more.
   bool hold(uint32_t wire, const Fact& fact, const Values& values) const;
+  // Whether the base's fact says more, for its sizes alone: then others may say other things, even
+  // where the formulas do not differ.
+  bool is_poor(uint32_t wire) const { return wires_[wire].is_poor; }
   // Writes the sizes and integers over those of a fact of the wire at other sizes. False: no
   // tensor has such sizes.
   bool write(uint32_t wire, const Values& values, Fact& fact) const;
@@ -49,36 +52,39 @@ class Formulas {
   // for such sizes before; kNone: the node must be typed.
   uint32_t set_of(uint32_t node) const { return set_of_[node]; }
   uint32_t first_of(uint32_t set) const { return sets_[set].first; }
-  // What a node of the set was read as, for inputs of the same equalities; null if it was not yet.
+  // What a node of the set was read as, for inputs like these; null if it was not yet.
   std::shared_ptr<const void> known(uint32_t set, const Values& values) const;
   void learn(uint32_t set, const Values& values, std::shared_ptr<const void> resolved);
 
  private:
-  // factor * symbol + rest; an expression of another form is kept as it is.
+  // The rest and symbols times their factors; an expression of another form is kept as it is.
   struct Formula {
-    int64_t factor = 0, rest = 0;
-    uint32_t symbol = kNone;
+    std::vector<std::pair<uint32_t, int64_t>> factors;  // by symbol; empty: only the whole is known
+    int64_t rest = 0;
     Dim whole;
   };
   struct Wire {
     uint32_t kind = kNone;
     uint32_t first = 0, integers = 0, last = 0;  // in numbers_: its sizes, then its integers
-    bool has_integers = false;
+    bool has_integers = false, is_poor = false;
   };
-  using Pattern = std::vector<uint32_t>;
+  using Pattern = std::vector<int64_t>;
   struct Set {
     uint32_t first;
+    bool by_equality;
     std::vector<uint32_t> read;  // the formulas of its inputs, each once
     std::vector<std::pair<Pattern, std::shared_ptr<const void>>> known;
+    size_t next = 0;  // which of them goes when there are many
   };
 
   Formula made(const Dim& dim);
+  uint32_t symbol(const std::string& name);
   void add(uint32_t wire, const Fact& symbolic, const Fact& fact);
   void add_constant(uint32_t wire, const Fact& fact, const Alike& alike);
   void name_kind(uint32_t wire, std::vector<uint64_t> key);
   void find_inputs(const typed::Graph& rewritten, const Trace& trace, const Alike& alike);
   void find_sets(const typed::Graph& graph, const Alike& alike);
-  bool readers_ask_no_more(uint32_t wire, const Fact& fact, const Alike& alike) const;
+  bool readers_ask_no_more(uint32_t wire, const Alike& alike) const;
   std::optional<Set> set_for(uint32_t node, const typed::Graph& graph, const Alike& alike) const;
   Pattern pattern(const Set& set, const Values& values) const;
   std::span<const uint32_t> sizes(const Wire& wire) const {

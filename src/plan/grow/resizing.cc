@@ -76,7 +76,8 @@ void Resizing::notes(uint32_t node, uint32_t like) {
   changed_.push_back(node);
   like_[node] = like;
   for (uint32_t wire = alike_.first_wire[node]; wire < alike_.first_wire[node + 1]; ++wire) {
-    if (!base_.formulas.has(wire) || !base_.formulas.differs(wire, values_)) continue;
+    if (!base_.formulas.has(wire)) continue;
+    if (!base_.formulas.is_poor(wire) && !base_.formulas.differs(wire, values_)) continue;
     facts_[wire] = alike_.all_facts + base_.formulas.kind(wire);
     reach(wire);
   }
@@ -131,8 +132,7 @@ bool Resizing::write(uint32_t node, std::shared_ptr<const void> resolved, Graph&
   return true;
 }
 
-// A node of a set that was typed before, for sizes of which the same ones were equal; else it is
-// typed for them now.
+// A node of a set that was typed before, for sizes like these; else it is typed for them now.
 Result<bool> Resizing::renew_by_formulas(uint32_t node, uint32_t set, Graph& graph) {
   const Graph& old = base_.unplaced.graph;
   const uint32_t first = base_.formulas.first_of(set);
