@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/endian.h"
+#include "base/fitting.h"
 #include "bytes/file.h"
 
 namespace sdx::cli {
@@ -117,7 +118,7 @@ Result<Tensor> parse_npy(std::span<const std::byte> bytes, std::shared_ptr<const
 }
 
 Result<Tensor> read_npy(const std::string& path) {
-  SDX_ASSIGN(const auto file, MappedFile::open(path, size_t{64} << 30));
+  SDX_ASSIGN(const auto file, MappedFile::open(path, fitting(uint64_t{64} << 30)));
   Result<Tensor> tensor = parse_npy(file->bytes(), file);
   if (!tensor) return std::move(tensor).error().in(path);
   return tensor;

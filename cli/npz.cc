@@ -4,6 +4,7 @@
 #include <concepts>
 
 #include "base/endian.h"
+#include "base/fitting.h"
 #include "deflated.h"
 #include "npy.h"
 
@@ -29,7 +30,7 @@ class Reader {
   T number(uint64_t at) const {
     T value = 0;
     for (size_t i = 0; i < sizeof(T); ++i) {
-      const auto byte = static_cast<T>(std::to_integer<uint8_t>(bytes_[at + i]));
+      const auto byte = static_cast<T>(std::to_integer<uint8_t>(bytes_[size_t(at) + i]));
       value = static_cast<T>(value | static_cast<T>(byte << (8 * i)));
     }
     return value;
@@ -46,7 +47,7 @@ class Reader {
 
 Result<Npz> Npz::open(const std::string& path) {
   Npz npz;
-  SDX_ASSIGN(npz.file_, MappedFile::open(path, size_t{64} << 30));
+  SDX_ASSIGN(npz.file_, MappedFile::open(path, fitting(uint64_t{64} << 30)));
   if (Status status = npz.read_directory(); !status) return std::move(status).error().in(path);
   return npz;
 }
@@ -123,7 +124,7 @@ Result<Tensor> Npz::unpacked(const Entry& entry) const {
                          zip.number<uint16_t>(entry.at + 28);
   if (!zip.has(start, entry.packed)) return broken("the array is cut off");
   if ((entry.flags & kEncrypted) != 0) return broken("it is encrypted");
-  const auto packed = file_->bytes().subspan(start, entry.packed);
+  const auto packed = file_->bytes().subspan(size_t(start), size_t(entry.packed));
   if (entry.method == kStored) {
     if (entry.packed != entry.size) return broken("a stored array has two sizes");
     if (crc_of(packed) != entry.crc) return broken("the array's checksum is wrong");
@@ -133,13 +134,15 @@ Result<Tensor> Npz::unpacked(const Entry& entry) const {
     return broken(fmt::format("compression method {} is not known", entry.method));
   // Deflate shrinks by at most a factor of 1032: a larger claim is no reason to take memory.
   if (entry.size / 1040 > entry.packed) return broken("the array's size cannot be right");
+  must_fit(double(entry.size) / 8);
+  const auto size = size_t(entry.size);
   // Nor is one that its own header contradicts.
   constexpr size_t kLongestHeader = size_t{1} << 16;
-  std::vector<std::byte> beginning(std::min<size_t>(entry.size, kLongestHeader));
+  std::vector<std::byte> beginning(std::min(size, kLongestHeader));
   SDX_TRY(inflate_into(packed, beginning, false));
-  SDX_TRY(check_npy(beginning, entry.size));
-  const std::shared_ptr<void> memory = allocate_aligned(entry.size);
-  const std::span<std::byte> bytes(static_cast<std::byte*>(memory.get()), entry.size);
+  SDX_TRY(check_npy(beginning, size));
+  const std::shared_ptr<void> memory = allocate_aligned(size);
+  const std::span<std::byte> bytes(static_cast<std::byte*>(memory.get()), size);
   SDX_TRY(inflate_into(packed, bytes));
   if (crc_of(bytes) != entry.crc) return broken("the array's checksum is wrong");
   return parse_npy(bytes, memory);

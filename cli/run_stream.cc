@@ -202,7 +202,7 @@ Result<std::vector<Value>> run_stream(const StreamRun& wanted, const EngineFlags
     if (!value.is_tensor()) return fail("SDX-C0087", "streams take tensors only");
     tensors.push_back(value.tensor());
   }
-  if (at) tensors.insert(tensors.begin() + int64_t(*at), Tensor());
+  if (at) tensors.insert(tensors.begin() + ptrdiff_t(*at), Tensor());
   stream::Stream stream(*made);
   if (!at) return run_files(wanted, stream, tensors);
   Status status = Run(wanted, stream, std::move(tensors), *at).run();

@@ -24,7 +24,7 @@ Status write_bytes(std::string_view bytes, const std::string& path) {
     return ok();
   }
   SDX_ASSIGN(const auto file, FileWriter::create(path));
-  SDX_TRY(file->write(std::as_bytes(std::span(bytes))));
+  SDX_TRY(file->write(std::as_bytes(std::span(bytes.data(), bytes.size()))));
   return file->commit();
 }
 

@@ -5,6 +5,7 @@
 
 #include "attest/attestation.h"
 #include "attest/records.h"
+#include "base/fitting.h"
 #include "base/printable.h"
 #include "bytes/file.h"
 
@@ -134,7 +135,7 @@ Result<bool> run(const Verify& flags) {
 }
 
 bool is_record(const std::string& path) {
-  const auto file = MappedFile::open(path, size_t{1} << 32);
+  const auto file = MappedFile::open(path, fitting(uint64_t{1} << 32));
   if (!file) return false;
   const auto bytes = (*file)->bytes();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());

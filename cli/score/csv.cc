@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/fitting.h"
 #include "bytes/file.h"
 #include "words.h"
 
@@ -152,7 +153,7 @@ Result<Dims> shape_of(const RowInput& input, int64_t rows, size_t columns) {
 }  // namespace
 
 Result<std::vector<Tensor>> read_csv(const std::string& path, const std::vector<RowInput>& inputs) {
-  SDX_ASSIGN(const auto file, MappedFile::open(path, size_t{64} << 30));
+  SDX_ASSIGN(const auto file, MappedFile::open(path, fitting(uint64_t{64} << 30)));
   const std::string_view text(reinterpret_cast<const char*>(file->bytes().data()),
                               file->bytes().size());
   Lines lines(text);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "base/fitting.h"
 #include "bytes/file.h"
 #include "system.h"
 
@@ -16,7 +17,7 @@ using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr const char* kFormat = "sardonyx-score-1";
-constexpr size_t kMostText = size_t{64} << 30;
+constexpr size_t kMostText = fitting(uint64_t{64} << 30);
 
 Error no_job(std::string_view what) { return fail("SDX-C0100", "not a scoring job: {}", what); }
 

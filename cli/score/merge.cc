@@ -5,6 +5,7 @@
 
 #include "api/digest.h"
 #include "base/endian.h"
+#include "base/fitting.h"
 #include "base/sha256.h"
 #include "bytes/file.h"
 #include "npy.h"
@@ -69,7 +70,7 @@ Status add_file(const Found& found, size_t output, const Job& job, Total& total)
   const Part::Made& made = found.part.outputs[output];
   const std::string path = found.folder + "/" + made.file;
   const auto added = [&]() -> Status {
-    SDX_ASSIGN(const auto file, MappedFile::open(path, size_t{1} << 46));
+    SDX_ASSIGN(const auto file, MappedFile::open(path, fitting(uint64_t{1} << 46)));
     Sha256 whole;
     whole.add(file->bytes());
     if (file->bytes().size() != made.bytes || whole.hex() != made.sha256)

@@ -27,11 +27,11 @@ class Budget {
   static Budget* open();
 
   // Nodes that the model has: they may be typed, and typed again inside of loops and branches.
-  void grant_nodes(size_t nodes) { steps_ += kStepsPerNode * nodes; }
+  void grant_nodes(uint64_t nodes) { steps_ += kStepsPerNode * nodes; }
   // Bytes of a constant that the model has: it may be moved and converted.
   void grant_bytes(size_t bytes) {
-    bytes_ += 2 * bytes;
-    work_ += 2 * bytes;
+    bytes_ += uint64_t{2} * bytes;
+    work_ += uint64_t{2} * bytes;
   }
 
   // Each takes what is asked for, or nothing if that is more than is left.

@@ -24,7 +24,9 @@ uint64_t keyed_hash(std::string_view bytes, const HashKey& key);
 const HashKey& process_hash_key();
 
 struct KeyedHash {
-  size_t operator()(std::string_view text) const { return keyed_hash(text, process_hash_key()); }
+  size_t operator()(std::string_view text) const {
+    return size_t(keyed_hash(text, process_hash_key()));
+  }
   template <class T>
   requires std::is_integral_v<T> size_t operator()(T number) const {
     return (*this)({reinterpret_cast<const char*>(&number), sizeof number});

@@ -65,7 +65,7 @@ void Sha256::add(std::span<const std::byte> bytes) {
 std::string Sha256::hex() {
   const uint64_t bit_count = total_ * 8;
   const std::byte padding[64] = {std::byte{0x80}};
-  add({padding, 1 + (119 - total_ % 64) % 64});  // up to 8 bytes before the end of a block
+  add({padding, size_t(1 + (119 - total_ % 64) % 64)});  // up to 8 bytes before the end of a block
   std::byte length[8];
   for (int i = 0; i < 8; ++i) length[i] = static_cast<std::byte>(bit_count >> (56 - 8 * i));
   add(length);

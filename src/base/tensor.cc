@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <cstdlib>
+#include <limits>
 #include <new>
 
 #include "base/system.h"
@@ -10,19 +11,25 @@
 namespace sdx {
 
 Result<size_t> element_count(std::span<const int64_t> dims) {
-  constexpr size_t kMost = size_t{1} << 48;
+  // Where sizes have 32 bits, the elements of any type still fit half of what can be addressed.
+  constexpr int kBits = sizeof(size_t) == 8 ? 48 : 27;
+  constexpr uint64_t kMost = uint64_t{1} << kBits;
   size_t count = 1;
   bool zero = false;
   for (const int64_t dim : dims) {
     if (dim < 0)
       return fail("SDX-B0101", "negative dimension {} in shape {}", dim, to_string(dims));
+    if (uint64_t(dim) > std::numeric_limits<size_t>::max()) {
+      return fail("SDX-B0102", "the dimension {} in shape {} does not fit this machine's {} bits",
+                  dim, to_string(dims), 8 * sizeof(size_t));
+    }
     if (dim == 0) zero = true;
   }
   if (zero) return size_t{0};
   for (const int64_t dim : dims) {
     // No division: sizes are counted at every turn.
     if (__builtin_mul_overflow(count, size_t(dim), &count) || count > kMost) {
-      return fail("SDX-B0102", "shape {} has more than 2^48 elements", to_string(dims));
+      return fail("SDX-B0102", "shape {} has more than 2^{} elements", to_string(dims), kBits);
     }
   }
   return count;

@@ -104,7 +104,7 @@ Result<ExternalFiles::Bytes> ExternalFiles::read(const ExternalPlace& place, uin
                   place.location, opened.checksum, place.checksum);
     }
   }
-  return Bytes{all.subspan(place.offset, size), opened.file};
+  return Bytes{all.subspan(size_t(place.offset), size_t(size)), opened.file};
 }
 
 }  // namespace sdx

@@ -95,8 +95,8 @@ std::optional<size_t> join_axis(const Graph& graph, const Node& node) {
   for (const typed::Outlet input : node.inputs) {
     if (!graph.fact(input).is_concrete()) return std::nullopt;
   }
-  const bool first =
-      std::all_of(dims.begin(), dims.begin() + axis, [](int64_t size) { return size == 1; });
+  const bool first = std::all_of(dims.begin(), dims.begin() + ptrdiff_t(axis),
+                                 [](int64_t size) { return size == 1; });
   return first ? std::optional(size_t(axis)) : std::nullopt;
 }
 

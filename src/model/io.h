@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "base/fitting.h"
 #include "base/result.h"
 #include "model/model.h"
 
@@ -14,8 +15,8 @@ namespace sdx::model {
 // What a file may ask of the reader. The defaults hold any model met in practice and bound memory
 // by a small multiple of the file's size.
 struct Limits {
-  size_t file_bytes = size_t{64} << 30;
-  size_t external_file_bytes = size_t{4} << 40;
+  size_t file_bytes = fitting(uint64_t{64} << 30);
+  size_t external_file_bytes = fitting(uint64_t{4} << 40);
   size_t depth = 100;                  // messages within messages; protobuf's own limit
   size_t nodes = size_t{4} << 20;      // over all graphs and functions
   size_t messages = size_t{64} << 20;  // of any kind
@@ -23,10 +24,12 @@ struct Limits {
       size_t{256} << 20;  // of repeated numbers and strings, tensor payloads not counted
   size_t name_bytes =
       size_t{64} << 10;  // of names of values, nodes, operators, domains, dimensions
-  size_t string_bytes = size_t{2} << 30;  // of documentation, metadata and string attributes
-  size_t rank = 256;                      // dimensions of a tensor or of a declared shape
-  size_t tensor_bytes = size_t{1} << 40;  // that one tensor's dimensions and type ask for
-  size_t total_bytes = size_t{4} << 40;   // all tensors together
+  size_t string_bytes =
+      fitting(uint64_t{2} << 30);  // of documentation, metadata and string attributes
+  size_t rank = 256;               // dimensions of a tensor or of a declared shape
+  size_t tensor_bytes =
+      fitting(uint64_t{1} << 40);                   // that one tensor's dimensions and type ask for
+  size_t total_bytes = fitting(uint64_t{4} << 40);  // all tensors together
 };
 
 // An .onnx file, or one in the ONNX text syntax if its name ends in .txt or .onnxtxt.

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/fitting.h"
 #include "base/result.h"
 #include "base/tensor.h"
 #include "model/model.h"
@@ -25,7 +26,8 @@ Result<std::vector<size_t>> positions_of(const SparseTensorData& sparse);
 
 // Indices must be ascending, without duplicates, inside dims; what is not named is zero.
 // `most_bytes` bounds the result, which may be far larger than the file.
-Result<Tensor> to_dense(const SparseTensorData& sparse, size_t most_bytes = size_t{1} << 34);
+Result<Tensor> to_dense(const SparseTensorData& sparse,
+                        size_t most_bytes = fitting(uint64_t{1} << 34));
 
 // Every external tensor of the model, wherever it stands, becomes raw_data that shares the mapped
 // file.

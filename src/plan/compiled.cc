@@ -32,10 +32,10 @@ Status outputs_fit(const Plan& plan, size_t most) {
 }
 
 size_t hash_of(const Bindings& bindings) {
-  size_t hash = bindings.size();
+  uint64_t hash = bindings.size();
   for (const auto& [symbol, size] : bindings)
     hash = (hash ^ uint64_t(size)) * 0x9e3779b97f4a7c15 + (hash >> 32);
-  return hash;
+  return size_t(hash);
 }
 
 Result<typed::Graph> specialized(const rewrite::Rewritten& rewritten, const Bindings& bindings,

@@ -74,7 +74,7 @@ Result<std::shared_ptr<const PackFile>> PackFile::open(const std::string& path,
   if (header.bytes != all.size()) return unusable("it is cut short");
   const auto behind = all.subspan(sizeof header);
   if (header.entries > behind.size() / sizeof(Record)) return unusable("it is damaged");
-  std::vector<Record> records(header.entries);
+  std::vector<Record> records(size_t(header.entries));
   std::memcpy(records.data(), behind.data(), records.size() * sizeof(Record));
   if (sum_of(stamp, header.bytes, records) != text_of(header.sum))
     return unusable("it was written by another build of the engine, or is damaged");
@@ -87,7 +87,8 @@ Result<std::shared_ptr<const PackFile>> PackFile::open(const std::string& path,
         record.bytes > all.size() - record.offset)
       return unusable("it is damaged");
     file->entries_.push_back({text_of(record.by_content), text_of(record.by_place),
-                              text_of(record.sum), all.subspan(record.offset, record.bytes)});
+                              text_of(record.sum),
+                              all.subspan(size_t(record.offset), size_t(record.bytes))});
   }
   for (const PackEntry& entry : file->entries_) {
     file->by_content_.emplace(entry.by_content, &entry);

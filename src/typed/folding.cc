@@ -199,7 +199,8 @@ std::optional<std::vector<Value>> seen_through(const Op& op, const void* attrs, 
 FoldingAccount::FoldingAccount(const Graph& graph) {
   if (!scope_.opened()) return;
   Budget& budget = *Budget::open();
-  budget.grant_nodes(size_t{1} << 32);  // subgraphs are typed again as often as passes look at them
+  budget.grant_nodes(
+      uint64_t{1} << 32);  // subgraphs are typed again as often as passes look at them
   for (const Node& node : graph.nodes()) {
     if (node.kind != Node::Kind::constant || !node.outputs[0].value) continue;
     const Tensor& value = *node.outputs[0].value;

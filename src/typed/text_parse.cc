@@ -227,7 +227,7 @@ class Parser {
     SDX_ASSIGN(const auto entry, integer<uint64_t>());
     SDX_TRY(expect(">"));
     if (entry >= size) return fail("SDX-T0807", "entry {} of a table that has {}", entry, size);
-    return size_t{entry};
+    return size_t(entry);
   }
 
   // "i64[2] {" or the like; operators are followed by '.', "::" or '('.

@@ -37,7 +37,7 @@ struct Header {
   Field r, g, b;
   std::array<Colour, 256> palette{};  // what the file leaves out is black
 
-  size_t y_of(size_t row) const { return top_down ? row : height - 1 - row; }
+  size_t y_of(size_t row) const { return top_down ? row : size_t(height) - 1 - row; }
 };
 
 // Little-endian; 0 behind the end.
@@ -193,7 +193,8 @@ Result<Picture> decode_bmp(Encoded file) {
     return picture;
   }
   for (size_t row = 0; row < header.height; ++row) {
-    plain_row(header, data.subspan(row * stride, bytes), picture.row(header.y_of(row)));
+    plain_row(header, data.subspan(row * size_t(stride), size_t(bytes)),
+              picture.row(header.y_of(row)));
   }
   return picture;
 }

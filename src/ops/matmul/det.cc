@@ -39,8 +39,8 @@ C determinant(std::vector<C>& m, size_t n) {
     }
     if (m[pivot * n + k] == 0) return 0;
     if (pivot != k) {
-      std::swap_ranges(m.begin() + int64_t(k * n), m.begin() + int64_t(k * n + n),
-                       m.begin() + int64_t(pivot * n));
+      std::swap_ranges(m.begin() + ptrdiff_t(k * n), m.begin() + ptrdiff_t(k * n + n),
+                       m.begin() + ptrdiff_t(pivot * n));
       det = -det;
     }
     det = det * m[k * n + k];

@@ -125,7 +125,7 @@ bool per_element(const LayerNorm& a, const Call& call, size_t i) {
   size_t first = 0;
   while (first < p.size() && p[first] == 1 && p.size() - first > x.size() - a.axis) ++first;
   return call.in[i].type == DType::f32 &&
-         std::equal(p.begin() + int64_t(first), p.end(), x.begin() + int64_t(a.axis), x.end());
+         std::equal(p.begin() + ptrdiff_t(first), p.end(), x.begin() + ptrdiff_t(a.axis), x.end());
 }
 bool fits(const LayerNorm& a, const Call& call) {
   return call.in[0].type == DType::f32 && a.stash == DType::f32 && per_element(a, call, 1) &&

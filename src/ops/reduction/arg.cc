@@ -39,7 +39,7 @@ Result<Facts> infer(const Arg& a, const Facts& in) {
   if (a.keep) {
     shape[a.axis] = Dim(1);
   } else {
-    shape.erase(shape.begin() + int64_t(a.axis));
+    shape.erase(shape.begin() + ptrdiff_t(a.axis));
   }
   return Facts{Fact::tensor(DType::i64, std::move(shape))};
 }

@@ -195,7 +195,8 @@ Result<Facts> infer_nd(const GatherNd& a, const Facts& in) {
     }
   }
   Shape shape(in[1].shape->begin(), in[1].shape->end() - 1);
-  shape.insert(shape.end(), in[0].shape->begin() + long(batch) + depth.value(), in[0].shape->end());
+  shape.insert(shape.end(), in[0].shape->begin() + ptrdiff_t(batch) + ptrdiff_t(depth.value()),
+               in[0].shape->end());
   Facts out{Fact::tensor(in[0].type, std::move(shape))};
   track(a, reference_nd, 1, in, out);
   return out;

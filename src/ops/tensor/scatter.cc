@@ -215,7 +215,8 @@ Result<Facts> infer_nd(const ScatterNd& a, const Facts& in) {
     }
     if (depth.is_const() && in[2].has_rank()) {
       Shape wanted(in[1].shape->begin(), in[1].shape->end() - 1);
-      wanted.insert(wanted.end(), in[0].shape->begin() + depth.value(), in[0].shape->end());
+      wanted.insert(wanted.end(), in[0].shape->begin() + ptrdiff_t(depth.value()),
+                    in[0].shape->end());
       bool fits = wanted.size() == in[2].rank();
       for (size_t i = 0; fits && i < wanted.size(); ++i) {
         fits = !wanted[i].is_const() || !in[2].dim(i).is_const() || wanted[i] == in[2].dim(i);

@@ -38,7 +38,7 @@ size_t hash_of(const Fact& fact) {
   if (fact.symbolic && !are_integers(*fact.symbolic)) return 0;
   if (fact.value != nullptr && !is_small(fact)) return 0;
   size_t hash = 1 + size_t(fact.type);
-  const auto add = [&](uint64_t more) { hash = (hash ^ more) * 0x9e3779b97f4a7c15; };
+  const auto add = [&](uint64_t more) { hash = size_t((hash ^ more) * 0x9e3779b97f4a7c15); };
   for (const Dim& dim : *fact.shape) add(uint64_t(dim.value()));
   if (fact.symbolic) {
     for (const Dim& element : *fact.symbolic) add(uint64_t(element.value()));
