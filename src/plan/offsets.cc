@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "base/fitting.h"
+
 namespace sdx::plan {
 namespace {
 
@@ -76,6 +78,7 @@ std::optional<size_t> place_in_order(std::vector<Block>& blocks, const std::vect
       at = std::max(at, end);
     }
     block.offset = best != SIZE_MAX ? best : at;
+    must_fit((double(block.offset) + double(block.bytes)) / 8);
     total = std::max(total, block.offset + block.bytes);
     placed.add(i);
     if (placed.visits() > kMostVisits) return std::nullopt;
@@ -103,6 +106,7 @@ class FreeList {
         remove(last, size);
       }
     }
+    must_fit((double(offset) + double(bytes)) / 8);
     top_ = offset + bytes;
     return offset;
   }

@@ -10,7 +10,11 @@
 //   depthwise            what channels_last and blocked share where each channel is by itself
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
+
+#include "base/fitting.h"
 
 namespace sdx {
 
@@ -36,6 +40,26 @@ inline size_t conv_depth(const ConvShape& s) { return s.in_channels / s.groups *
 // Input positions along a dimension that the outputs meet, paddings included.
 inline size_t conv_reach(const ConvShape& s, int dim) {
   return (s.out[dim] - 1) * s.stride[dim] + (s.kernel[dim] - 1) * s.dilation[dim] + 1;
+}
+
+// Throws std::bad_alloc if no memory can hold what kernels make of the weights or of one image: its
+// padding included, and channels in whole vectors.
+template <class Shape>
+void window_must_fit(const Shape& s, size_t in_channels, size_t out_channels, size_t depth) {
+  constexpr double kVectors = 64;
+  double staged = double(in_channels) + kVectors, result = double(out_channels) + kVectors;
+  must_fit(result * (double(depth) + kVectors));
+  for (size_t i = 0; i < std::size(s.in); ++i) {
+    const double reach =
+        double(s.out[i]) * double(s.stride[i]) + double(s.kernel[i]) * double(s.dilation[i]);
+    staged *= std::max(double(s.in[i]), reach);
+    result *= double(s.out[i]);
+  }
+  must_fit(std::max(staged, result));
+}
+inline ConvShape within_memory(const ConvShape& s) {
+  window_must_fit(s, s.in_channels, s.out_channels, conv_depth(s));
+  return s;
 }
 
 }  // namespace sdx

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/aligned.h"
+#include "base/fitting.h"
 #include "kernel/gemm/block.h"
 #include "kernel/isa.h"
 
@@ -47,6 +48,7 @@ Layout layout(const GemmArgs& g, int threads) {
   Layout l{aligned_floats(block_scratch_floats(g.m, g.k, g.c_type)), 0, 0};
   if (g.b_packed != nullptr) return l;
   if (turns_on_the_way(g)) return {};
+  must_fit((double(g.n) + kPanel) * double(g.k));
   l.b_floats = reads_b_in_place(g) ? aligned_floats(panel_width(g.n % kPanel) * g.k)
                                    : gemm_packed_b_size(g.k, g.n);
   l.b_copies = g.b_batch != 0 && split_by_product(g, threads) ? size_t(threads) : 1;
@@ -157,6 +159,7 @@ Grid grid(size_t row_blocks, size_t panels, size_t parts) {
 }  // namespace
 
 size_t gemm_packed_b_size(size_t k, size_t n) {
+  must_fit((double(n) + kPanel) * double(k));
   return (n / kPanel * kPanel + panel_width(n % kPanel)) * k;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/aligned.h"
+#include "base/fitting.h"
 #include "kernel/gemm_int8/block.h"
 
 namespace sdx {
@@ -70,6 +71,7 @@ Int8Block block(const GemmInt8Args& g, size_t index, const int32_t* b, size_t ro
 }  // namespace
 
 size_t gemm_int8_packed_b_size(size_t k, size_t n) {
+  must_fit((double(n) + 2 * kPanel) * (double(k) / 4 + kPanel));
   return n / kPanel * int8_panel_size(k, kPanel) + int8_panel_size(k, n % kPanel);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/fitting.h"
 #include "base/slab.h"
 #include "kernel/gemm/block.h"
 #include "kernel/gemm/gemm.h"
@@ -228,6 +229,7 @@ size_t Q4Packed::panel_bytes() const {
 }
 
 std::shared_ptr<const Q4Packed> pack_q4(const Q4Source& s, Pool& pool) {
+  must_fit((double(s.n) + 64) * (double(s.k) + 64) / 8);  // a byte each, with scales and zeros
   Q4Packed packed{s.k, s.n, s.block, false, float(s.every_zero ^ (s.is_signed ? 8 : 0))};
   if (s.zero != nullptr && s.blocks() * s.n != 0) {
     const unsigned first = s.zero_of(0, 0);
@@ -254,10 +256,12 @@ std::shared_ptr<const Q4Packed> pack_q4(const Q4Source& s, Pool& pool) {
 
 size_t gemm_q4_scratch_bytes(size_t m, size_t k, size_t n, int threads) {
   if (m <= kQ4MostRows) return 0;
+  must_fit(double(k) * 2 * kPanel);
   if (const size_t own = own_columns(k, n, threads); own != 0)
     return size_t(threads) * own_floats(m, k, own) * sizeof(float);
   constexpr float kSome = 0;
   const size_t width = stretch(k, n, threads);
+  must_fit(double(k) * double(width));
   return k * width * sizeof(float) + gemm_scratch_bytes(stretch_args(m, k, width, &kSome), threads);
 }
 

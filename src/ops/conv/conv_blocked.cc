@@ -60,7 +60,7 @@ ConvShape kernel_shape(const ConvBlocked& a, std::span<const int64_t> x, std::sp
   s.groups = size_t(a.group);
   s.in_channels = size_t(w[1] * a.group);
   s.out_channels = size_t(w[0]);
-  return s;
+  return within_memory(s);
 }
 
 // As Conv: one chain of fma from +0 in the order (channel / 16, tap, channel % 16), the padding

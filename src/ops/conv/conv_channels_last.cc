@@ -105,7 +105,7 @@ ConvShape kernel_shape(const ConvChannelsLast& a, std::span<const int64_t> x,
   s.groups = size_t(a.group);
   s.in_channels = size_t(w[1] * a.group);
   s.out_channels = size_t(w[0]);
-  return s;
+  return within_memory(s);
 }
 ConvShape kernel_shape(const ConvChannelsLast& a, const Call& call) {
   return kernel_shape(a, call.in[0].dims(), call.in[1].dims(), call.out[0].dims());

@@ -5,6 +5,7 @@
 
 #include "base/aligned.h"
 #include "base/deadline.h"
+#include "base/fitting.h"
 #include "base/slab.h"
 #include "kernel/conv/transposed/conv_transposed.h"
 #include "kernel/gemm/gemm.h"
@@ -172,6 +173,7 @@ ConvShape kernel_shape(const ConvTranspose& a, std::span<const int64_t> x,
   s.groups = size_t(a.group);
   s.in_channels = size_t(x[1]);
   s.out_channels = size_t(y[1]);
+  must_fit((double(s.out_channels) + 64) * (double(conv_depth(s)) + 64));  // weights in vectors
   return s;
 }
 ConvShape kernel_shape(const ConvTranspose& a, const Call& call) {

@@ -77,6 +77,7 @@ Int8ChannelsLastShape shape_of(const QuantisedConv& a, std::span<const int64_t> 
     s.dilation[i] = size_t(axes.axis[i].dilation);
     s.pad[i] = size_t(axes.axis[i].begin);
   }
+  window_must_fit(s, s.channels, s.out_channels, size_t(w[1] * w[2] * w[3]));
   return s;
 }
 Int8ChannelsLastShape shape_of(const QuantisedConv& a, const Call& call) {

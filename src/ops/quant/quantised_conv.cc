@@ -19,7 +19,7 @@ ConvShape conv_shape(const QuantisedConv& a, const WindowAxes& axes, std::span<c
   s.groups = size_t(a.group);
   s.in_channels = size_t(x[1]);
   s.out_channels = size_t(w[0]);
-  return s;
+  return within_memory(s);
 }
 
 ConvShape conv_shape(const QuantisedConv& a, const Fact& x, const Fact& w, const Fact& y) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/aligned.h"
+#include "base/fitting.h"
 #include "base/slab.h"
 #include "kernel/gemm/gemm.h"
 #include "kernel/rnn/cell.h"
@@ -97,6 +98,7 @@ struct Layout {
 
   Layout(const Recurrent& a, const RecurrentSizes& s, int threads) {
     const size_t units = blocks_of(s.hidden) * kCellUnits, columns = s.gates * units;
+    must_fit((double(s.steps) + 8) * double(s.batch) * double(columns));
     const size_t state = aligned_floats(s.batch * s.hidden);
     xw = 0;
     hr = xw + s.steps * s.batch * columns;

@@ -2,6 +2,7 @@
 // their channels before or behind them.
 #include <cstring>
 
+#include "base/fitting.h"
 #include "kernel/rows/rows.h"
 #include "ops/tensor/resize.h"
 
@@ -146,6 +147,7 @@ size_t resize_image_scratch(const Resize& a, const Call& call) {
   const size_t row = row_axis(*plan).value_or(0);
   size_t line = 1;
   for (size_t i = row + 1; i < plan->size(); ++i) line *= size_t(call.out[0].dim(i).value());
+  must_fit(double(call.threads) * double((*plan)[row].taps) * (double(line) + 2));
   return size_t(call.threads) * (*plan)[row].taps * (line * sizeof(float) + sizeof(int64_t));
 }
 
