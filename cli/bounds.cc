@@ -9,8 +9,10 @@
 #include <thread>
 
 #include "base/deadline.h"
+#include "base/fitting.h"
 #include "bytes/file.h"
 #include "bytes/unfinished.h"
+#include "kernel/cpus.h"
 #include "system.h"
 
 namespace sdx::cli {
@@ -24,8 +26,9 @@ struct Held {
 } held;
 
 // The process ends here if nothing else ended it: an operator may work for long without looking at
-// the time.
+// the time. Without another thread, only what looks at the time ends.
 void watch(Clock::time_point end) {
+  if (most_threads() == 1) return;
   std::thread([end] {
     std::this_thread::sleep_until(end + std::chrono::milliseconds(500));
     say_time_is_up();
@@ -109,8 +112,8 @@ Result<double> seconds(const std::string& option, const std::string& text) {
 }
 
 Result<size_t> byte_count(const std::string& option, const std::string& text) {
-  constexpr size_t kMost = size_t{1} << 60;
-  size_t value = 0;
+  constexpr uint64_t kMost = uint64_t{1} << 60;
+  uint64_t value = 0;
   const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string_view rest(end, size_t(text.data() + text.size() - end));
   constexpr std::string_view kUnits = "KMGT";
@@ -121,7 +124,7 @@ Result<size_t> byte_count(const std::string& option, const std::string& text) {
     return fail("SDX-C0082", "{} {}: expected a number of bytes, such as 500M, at most 2^60",
                 option, text);
   }
-  return value << shift;
+  return fitting(value << shift);
 }
 
 }  // namespace sdx::cli

@@ -10,6 +10,7 @@
 
 #include "base/printable.h"
 #include "bounds.h"
+#include "kernel/cpus.h"
 #include "progress.h"
 #include "score/merge.h"
 #include "score/part.h"
@@ -87,7 +88,8 @@ class Work {
 
   void run() {
     std::vector<std::thread> threads;
-    const size_t workers = std::min(size_t(flags_.workers), parts_.size());
+    const size_t workers =
+        std::min(size_t(std::min(flags_.workers, most_threads())), parts_.size());
     for (size_t i = 1; i < workers; ++i) threads.emplace_back([this] { work(); });
     work();
     for (std::thread& thread : threads) thread.join();

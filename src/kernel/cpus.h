@@ -9,6 +9,8 @@ namespace sdx {
 
 // The least of what its affinity allows and of what its control groups allow, and at least 1.
 int allowed_cpus();
+// The threads that a process can have: without limit, but where there are none to start it is 1.
+int most_threads();
 
 // The CPU time per second that control groups allow, in CPUs: cpu.max of version 2,
 // cpu.cfs_quota_us of version 1, whichever group on the way up to the root allows least; none if

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <cstdint>
 #include <fstream>
@@ -25,6 +26,8 @@ size_t allowed_memory() {
   membership << std::ifstream("/proc/self/cgroup").rdbuf();
   return std::min(bytes, cgroup_memory(membership.str(), "/sys/fs/cgroup").value_or(SIZE_MAX));
 }
+
+int most_threads() { return INT_MAX; }
 
 int allowed_cpus() {
   int count = std::max(1, int(std::thread::hardware_concurrency()));

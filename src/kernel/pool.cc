@@ -174,7 +174,8 @@ struct Pool::State {
   std::atomic<Crew*> crew;
 };
 
-Pool::Pool(int threads) : state_(new State{threads > 0 ? threads : allowed_cpus(), nullptr}) {
+Pool::Pool(int threads)
+    : state_(new State{std::min(threads > 0 ? threads : allowed_cpus(), most_threads()), nullptr}) {
   state_->crew = new Crew(state_->threads);
 }
 
