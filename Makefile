@@ -4,7 +4,7 @@ JOBS  ?= $(shell nproc)
 
 .PHONY: all configure configure-test demo test checks bench serve install wheel deb check-deb site ops format check-format fuzz \
         out-of-memory proofs soak scale scaling arm64 test-arm64 static static-arm64 test-static \
-        s390x riscv64 test-s390x test-riscv64 windows test-windows tidy clean
+        s390x riscv64 test-s390x test-riscv64 windows test-windows wasm test-wasm tidy clean
 
 all: configure-test
 	cmake --build $(BUILD) -j $(JOBS)
@@ -163,6 +163,17 @@ windows: configure
 test-windows: windows
 	cmake --build $(BUILD) -j $(JOBS) --target sardonyx_cli
 	WINEDEBUG=-all tests/emulated.sh $(BUILD) build-windows/sardonyx.exe wine
+
+# The program and the module for WebAssembly, by Debian's emscripten, and what they give in node and in Chromium.
+wasm: configure
+	@scripts/install_deps.sh $@
+	cmake --preset $@ >/dev/null
+	cmake --build build-$@ -j $(JOBS) --target sardonyx_cli sardonyx_module
+	@stat -c '%n: %s bytes' build-$@/sardonyx.wasm build-$@/module/sardonyx.wasm
+
+test-wasm: wasm
+	cmake --build $(BUILD) -j $(JOBS) --target sardonyx_cli
+	tests/wasm/run.sh $(BUILD)
 
 tidy:
 	@$(MAKE) --no-print-directory checks PARTS=tidy

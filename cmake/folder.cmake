@@ -5,18 +5,20 @@
 #
 #   x.cc         compiled once
 #   x.isa.cc     compiled once per instruction set, with SDX_ISA=portable|avx2|avx512|neon (see kernel/isa.h)
-#   x.posix.cc   compiled for systems of that kind: posix, or plain and windows (see base/system.h)
+#   x.posix.cc   compiled for systems of that kind: posix, or plain and windows or wasm (see base/system.h)
 #   x_test.cc    linked into the folder's test program, <folder>_test
 #   x_bench.cc   linked into the folder's benchmark program, <folder>_bench
 
 if(WIN32)
   set(SDX_SYSTEMS plain windows)
+elseif(EMSCRIPTEN)
+  set(SDX_SYSTEMS plain wasm)
 else()
   set(SDX_SYSTEMS posix)
 endif()
 # Leaves the files of other systems out of the list.
 function(sdx_of_this_system name_of_list)
-  set(others posix plain windows)
+  set(others posix plain windows wasm)
   list(REMOVE_ITEM others ${SDX_SYSTEMS})
   list(JOIN others "|" others)
   list(FILTER ${name_of_list} EXCLUDE REGEX "\\.(${others})\\.cc$")

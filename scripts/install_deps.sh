@@ -2,7 +2,7 @@
 # Installs the Debian packages that are missing; silent when there are none.
 #   scripts/install_deps.sh            what building the library and the program takes
 #   scripts/install_deps.sh PART...    and also what these parts take: test, package, site, fuzz, checks, proofs,
-#                                      serve, scale, arm64, package-arm64, s390x, riscv64, windows
+#                                      serve, scale, arm64, package-arm64, s390x, riscv64, windows, wasm
 set -euo pipefail
 packages=(
   g++ cmake ninja-build ccache make pkg-config git
@@ -39,9 +39,12 @@ for part in "$@"; do
     s390x) packages+=(g++-s390x-linux-gnu qemu-user-static) ;;
     riscv64) packages+=(g++-riscv64-linux-gnu qemu-user-static) ;;
     windows) packages+=(g++-mingw-w64-x86-64-posix wine wine64) ;;
+    wasm)  # what compiles, and what runs it
+      packages+=(emscripten chromium)
+      command -v node >/dev/null || packages+=(nodejs) ;;
     checks) packages+=(clang clang-tidy libclang-rt-dev) ;;
     *)
-      echo "install_deps.sh: no part \"$part\": test, package, site, fuzz, checks, proofs, serve, scale, arm64, package-arm64, s390x, riscv64 or windows" >&2
+      echo "install_deps.sh: no part \"$part\": test, package, site, fuzz, checks, proofs, serve, scale, arm64, package-arm64, s390x, riscv64, windows or wasm" >&2
       exit 2 ;;
   esac
 done
