@@ -22,6 +22,7 @@ class Browser:
 
         self.process = subprocess.Popen(
             ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run",
+             "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync",
              f"--user-data-dir={self.folder}", f"--window-size={width},{height}", "about:blank"]
             + (["--force-dark-mode", "--blink-settings=preferredColorScheme=0"] if dark else []),
             preexec_fn=wire, pass_fds=(3, 4, there_out, there_in), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
