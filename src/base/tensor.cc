@@ -11,9 +11,7 @@
 namespace sdx {
 
 Result<size_t> element_count(std::span<const int64_t> dims) {
-  // Where sizes have 32 bits, the elements of any type still fit half of what can be addressed.
-  constexpr int kBits = sizeof(size_t) == 8 ? 48 : 27;
-  constexpr uint64_t kMost = uint64_t{1} << kBits;
+  constexpr uint64_t kMost = uint64_t{1} << kElementBits;
   size_t count = 1;
   bool zero = false;
   for (const int64_t dim : dims) {
@@ -29,7 +27,8 @@ Result<size_t> element_count(std::span<const int64_t> dims) {
   for (const int64_t dim : dims) {
     // No division: sizes are counted at every turn.
     if (__builtin_mul_overflow(count, size_t(dim), &count) || count > kMost) {
-      return fail("SDX-B0102", "shape {} has more than 2^{} elements", to_string(dims), kBits);
+      return fail("SDX-B0102", "shape {} has more than 2^{} elements", to_string(dims),
+                  kElementBits);
     }
   }
   return count;

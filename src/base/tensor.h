@@ -19,7 +19,10 @@ namespace sdx {
 
 using Dims = std::vector<int64_t>;
 
-// Product of the dimensions; an error if negative or beyond 2^48 elements.
+// A tensor has at most 2^kElementBits elements. Where sizes have 32 bits, those of any type still
+// fit half of what can be addressed.
+inline constexpr int kElementBits = sizeof(size_t) == 8 ? 48 : 27;
+// Product of the dimensions; an error if negative or beyond that.
 Result<size_t> element_count(std::span<const int64_t> dims);
 std::string to_string(std::span<const int64_t> dims);  // "[2,3]"
 

@@ -220,11 +220,12 @@ bool Formulas::hold(uint32_t wire, const Fact& fact, const Values& values) const
 
 bool Formulas::write(uint32_t wire, const Values& values, Fact& fact) const {
   const Wire& at = wires_[wire];
-  constexpr size_t kMostElements = size_t{1} << 48;
-  size_t elements = 1;
+  constexpr uint64_t kMostElements = uint64_t{1} << kElementBits;
+  uint64_t elements = 1;
   for (size_t axis = 0; axis < sizes(at).size(); ++axis) {
     const int64_t size = values[sizes(at)[axis]];
-    if (size < 0 || __builtin_mul_overflow(elements, std::max<size_t>(size_t(size), 1), &elements))
+    if (size < 0 ||
+        __builtin_mul_overflow(elements, std::max<uint64_t>(uint64_t(size), 1), &elements))
       return false;
     (*fact.shape)[axis] = size;
   }
