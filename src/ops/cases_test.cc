@@ -383,7 +383,8 @@ TEST(Cases, typed_by_equality_hold_for_other_sizes) {
         if (!input.is_tensor()) continue;
         const Fact fact = Fact::constant(input.tensor());
         if (!lists_sizes(fact)) continue;
-        for (const int64_t one : *fact.constant_integers()) kept.push_back(one);
+        const auto listed = fact.constant_integers();
+        kept.insert(kept.end(), listed->begin(), listed->end());
       }
       const auto sizes_alone = [](Fact& fact) {
         if (!lists_sizes(fact)) fact.value.reset();
