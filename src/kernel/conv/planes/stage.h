@@ -130,7 +130,7 @@ void stage_all_phases(const ConvShape& s, const Staged& staged, const float* pla
   const size_t width = staged.dims[2], pad = s.pad[2], past = pad + s.in[2];
   // Columns [begin, end) lie inside the input in every phase.
   const size_t begin = least(width, (pad + Stride - 1) / Stride);
-  const size_t end = least(width, past / Stride) < begin ? begin : least(width, past / Stride);
+  const size_t whole = least(width, past / Stride), end = whole < begin ? begin : whole;
   const auto edge = [&](const float* row, size_t first, size_t last, float* to) {
     for (size_t i = first; i < last; ++i) {
       for (size_t phase = 0; phase < Stride; ++phase) {
@@ -150,7 +150,8 @@ void stage_all_phases(const ConvShape& s, const Staged& staged, const float* pla
       }
       const float* row = plane + (iz * s.in[1] + iy) * s.in[2];
       edge(row, 0, begin, out);
-      split_row<Stride>(row + begin * Stride - pad, end - begin, out + begin, staged.phase_size);
+      if (begin < end)
+        split_row<Stride>(row + begin * Stride - pad, end - begin, out + begin, staged.phase_size);
       edge(row, end, width, out);
     }
   }
