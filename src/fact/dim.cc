@@ -210,16 +210,22 @@ Dim floor_div(const Dim& a, const Dim& b) {
   return Dim::atom(Dim::Kind::floor_div, "", a, b);
 }
 
+// By how much a is larger than b, if that is the same for all sizes: n + 1 than n, by 1.
+static std::optional<int64_t> excess(const Dim& a, const Dim& b) {
+  const Dim more = a - b;
+  return more.is_const() ? std::optional(more.value()) : std::nullopt;
+}
+
 Dim min(const Dim& a, const Dim& b) {
   if (a.is_const() && b.is_const()) return std::min(a.value(), b.value());
-  if (a == b) return a;
+  if (const auto more = excess(a, b)) return *more < 0 ? a : b;
   return a.text() < b.text() ? Dim::atom(Dim::Kind::min, "", a, b)
                              : Dim::atom(Dim::Kind::min, "", b, a);
 }
 
 Dim max(const Dim& a, const Dim& b) {
   if (a.is_const() && b.is_const()) return std::max(a.value(), b.value());
-  if (a == b) return a;
+  if (const auto more = excess(a, b)) return *more < 0 ? b : a;
   return a.text() < b.text() ? Dim::atom(Dim::Kind::max, "", a, b)
                              : Dim::atom(Dim::Kind::max, "", b, a);
 }

@@ -32,6 +32,15 @@ TEST(Dim, evaluates_under_bindings) {
   EXPECT_EQ((N + Dim::symbol("K")).eval(at), std::nullopt);
 }
 
+TEST(Dim, of_sizes_that_differ_by_a_number_one_is_the_least) {
+  EXPECT_EQ(min(N, N + 1), N);
+  EXPECT_EQ(max(N, N + 1), N + 1);
+  EXPECT_EQ(min(N + H - 2, H + N), N + H - 2);
+  EXPECT_EQ(min(N, H).text(), "min(H,N)");
+  EXPECT_EQ(min(N, N * 2).text(), "min(2*N,N)");  // a value may be negative
+  EXPECT_EQ(min(INT64_MIN, INT64_MAX), Dim(INT64_MIN));
+}
+
 TEST(Dim, solves_for_one_symbol) {
   EXPECT_EQ((N * 2 + 1).solve(9), (std::pair<std::string, int64_t>{"N", 4}));
   EXPECT_EQ((N * 2 + 1).solve(8), std::nullopt);
