@@ -4,6 +4,7 @@
 
 #include "ops/composed/composition.h"
 #include "ops/list.h"
+#include "rewrite/known_values.h"
 #include "rewrite/layout/layout.h"
 #include "rewrite/passes.h"
 #include "rewrite/rules.h"
@@ -120,6 +121,7 @@ Result<Graph> optimize(const Graph& graph, const Watch& watch) {
     now = *std::move(made);
     return ok();
   };
+  SDX_TRY(pass(with_known_values(now)));
   SDX_TRY(pass(simplified(now)));
   SDX_TRY(pass(widened(now)));
   SDX_TRY(pass(apply_rules(now, ordering_rules(), "ordering_rules")));

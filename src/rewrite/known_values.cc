@@ -1,0 +1,106 @@
+// Sizes that a model computes with are often known before it runs.
+//
+//   Slice(Shape(x), 2, 3)                     ->   a constant        x : f32[2,N,36]
+//   Gather(Shape(a), 1), Gather(Shape(b), 1)  ->   the first of them    both have N there
+//
+// Exporters write such nodes for every layer: the square root of a head's width, the length that a
+// mask is cut to. As constants they fold with what is computed from them, and other rules see a
+// factor where there was a chain of nodes.
+#include "rewrite/known_values.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/elem.h"
+#include "typed/remake.h"
+
+namespace sdx::rewrite {
+namespace {
+
+using typed::Graph;
+using typed::Node;
+using typed::Outlet;
+
+// Whether inference knows each element of a node's only output, as numbers or as expressions.
+// Sizes are i64; narrower types could wrap around, which expressions do not.
+bool has_known_elements(const Node& node) {
+  if (node.kind != Node::Kind::op || !node.op().deterministic || node.outputs.size() != 1)
+    return false;
+  const Fact& fact = node.outputs[0];
+  return fact.is_tensor() && fact.type == DType::i64 && fact.is_concrete() && fact.symbolic;
+}
+
+bool are_numbers(const Fact& fact) {
+  return std::all_of(fact.symbolic->begin(), fact.symbolic->end(),
+                     [](const Dim& element) { return element.is_const(); });
+}
+
+Tensor tensor_of(const Fact& fact) {
+  Tensor tensor = Tensor::make(fact.type, fact.dims());
+  for (size_t i = 0; i < tensor.count(); ++i)
+    set_i64(fact.type, tensor.raw(), i, (*fact.symbolic)[i].value());
+  return tensor;
+}
+
+// Equal for wires of equal elements.
+std::string text_of(const Fact& fact) {
+  std::string text = fact.text();
+  for (const Dim& element : *fact.symbolic) text += ' ' + element.text();
+  return text;
+}
+
+class KnownValues {
+ public:
+  explicit KnownValues(const Graph& graph) : graph_(graph) {
+    std::vector<bool> is_output(graph.size(), false);
+    for (const typed::Output& output : graph.outputs()) is_output[output.outlet.node] = true;
+    std::map<std::string, uint32_t> first;
+    for (uint32_t id = 0; id < graph.size(); ++id) {
+      if (!has_known_elements(graph.node(id)) || is_output[id]) continue;
+      const Fact& fact = graph.node(id).outputs[0];
+      const uint32_t same = are_numbers(fact) ? id : first.emplace(text_of(fact), id).first->second;
+      if (are_numbers(fact) || same != id) same_as_[id] = same;
+    }
+  }
+
+  bool any() const { return !same_as_.empty(); }
+
+  Result<Graph> made() const {
+    typed::Remake remake(graph_, "known_values");
+    std::vector<std::vector<Outlet>> wires(graph_.size());
+    const auto now = [&](Outlet old) { return old.present() ? wires[old.node][old.slot] : old; };
+    for (uint32_t id = 0; id < graph_.size(); ++id) {
+      typed::Remake::Place here = remake.at(id);
+      const Node& node = graph_.node(id);
+      const auto known = same_as_.find(id);
+      if (known == same_as_.end()) {
+        std::vector<Outlet> inputs;
+        for (const Outlet input : node.inputs) inputs.push_back(now(input));
+        SDX_ASSIGN(wires[id], remake.copy(id, std::move(inputs)));
+        continue;
+      }
+      here.by("known_values");
+      wires[id] =
+          known->second != id
+              ? wires[known->second]
+              : std::vector{remake.made.constant(tensor_of(node.outputs[0]), node.use.name)};
+    }
+    for (const typed::Output& output : graph_.outputs())
+      remake.made.output(output.name, now(output.outlet));
+    return remake.finish();
+  }
+
+ private:
+  const Graph& graph_;
+  std::map<uint32_t, uint32_t> same_as_;  // an earlier node of equal elements; itself: a constant
+};
+
+}  // namespace
+
+Result<Graph> with_known_values(Graph graph) {
+  const KnownValues known(graph);
+  if (!known.any()) return graph;
+  return known.made();
+}
+
+}  // namespace sdx::rewrite
