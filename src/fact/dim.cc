@@ -243,6 +243,20 @@ Result<Dim> broadcast(const Dim& a, const Dim& b) {
                              : Dim::atom(Dim::Kind::broadcast, "", b, a);
 }
 
+bool Dim::never_wraps() const {
+  constexpr int64_t kMostFactor = 1024, kMostNumber = int64_t{1} << 40;
+  constexpr size_t kFewTerms = 8;
+  if (is_const()) return -kMostNumber < constant_ && constant_ < kMostNumber;
+  if (poly_->size() > kFewTerms) return false;
+  return std::all_of(poly_->begin(), poly_->end(), [](const auto& entry) {
+    const Term& term = entry.second;
+    if (term.atoms.empty()) return Dim(term.factor).never_wraps();
+    const Atom& atom = *term.atoms[0];
+    return term.atoms.size() == 1 && -kMostFactor < term.factor && term.factor < kMostFactor &&
+           (atom.kind == Kind::symbol || (atom.a.never_wraps() && atom.b.never_wraps()));
+  });
+}
+
 Dim Dim::bind(const Bindings& bindings) const {
   if (is_const()) return *this;
   // Most sizes come to a number, and need no polynomial on the way.

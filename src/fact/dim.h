@@ -31,6 +31,9 @@ class Dim {
   bool is_const(int64_t value) const { return is_const() && constant_ == value; }
   int64_t value() const { return constant_; }  // of a constant
   bool is_unknown() const;
+  // Whether 64 bits hold it whatever the sizes are, which have 48: a number that is not large, or a
+  // sum of a few symbols, quotients, minima and maxima of such. A product of symbols may wrap around.
+  bool never_wraps() const;
 
   Dim operator+(const Dim&) const;
   Dim operator-(const Dim&) const;

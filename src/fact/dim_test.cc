@@ -41,6 +41,13 @@ TEST(Dim, of_sizes_that_differ_by_a_number_one_is_the_least) {
   EXPECT_EQ(min(INT64_MIN, INT64_MAX), Dim(INT64_MIN));
 }
 
+TEST(Dim, tells_what_64_bits_hold) {
+  for (const Dim& dim : {Dim(36), Dim(-1), N * 4 - 7, N + H, floor_div(N + 3, 4), min(N, H) + 2})
+    EXPECT_TRUE(dim.never_wraps()) << dim.text();
+  for (const Dim& dim : {Dim(INT64_MAX), N * H, N * 100000, floor_div(N * H, 4), N + INT64_MAX})
+    EXPECT_FALSE(dim.never_wraps()) << dim.text();
+}
+
 TEST(Dim, solves_for_one_symbol) {
   EXPECT_EQ((N * 2 + 1).solve(9), (std::pair<std::string, int64_t>{"N", 4}));
   EXPECT_EQ((N * 2 + 1).solve(8), std::nullopt);

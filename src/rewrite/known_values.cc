@@ -21,13 +21,20 @@ using typed::Graph;
 using typed::Node;
 using typed::Outlet;
 
-// Whether inference knows each element of a node's only output, as numbers or as expressions.
-// Sizes are i64; narrower types could wrap around, which expressions do not.
+// Whether a node computes integers that inference follows, as numbers or as expressions.
 bool has_known_elements(const Node& node) {
-  if (node.kind != Node::Kind::op || !node.op().deterministic || node.outputs.size() != 1)
-    return false;
+  return node.kind == Node::Kind::op && std::any_of(node.outputs.begin(), node.outputs.end(),
+                                                    [](const Fact& fact) { return fact.symbolic; });
+}
+
+// Whether what inference says of the only output is what a run computes, given that it is so of the
+// inputs: narrow types wrap around, and so may large numbers, which expressions do not.
+bool is_exact(const Node& node) {
+  if (!node.op().deterministic || node.outputs.size() != 1) return false;
   const Fact& fact = node.outputs[0];
-  return fact.is_tensor() && fact.type == DType::i64 && fact.is_concrete() && fact.symbolic;
+  return fact.type == DType::i64 && fact.is_concrete() &&
+         std::all_of(fact.symbolic->begin(), fact.symbolic->end(),
+                     [](const Dim& element) { return element.never_wraps(); });
 }
 
 bool are_numbers(const Fact& fact) {
@@ -54,10 +61,16 @@ class KnownValues {
   explicit KnownValues(const Graph& graph) : graph_(graph) {
     std::vector<bool> is_output(graph.size(), false);
     for (const typed::Output& output : graph.outputs()) is_output[output.outlet.node] = true;
+    std::vector<bool> exact(graph.size(), true);
     std::map<std::string, uint32_t> first;
     for (uint32_t id = 0; id < graph.size(); ++id) {
-      if (!has_known_elements(graph.node(id)) || is_output[id]) continue;
-      const Fact& fact = graph.node(id).outputs[0];
+      const Node& node = graph.node(id);
+      if (!has_known_elements(node)) continue;
+      exact[id] =
+          is_exact(node) && std::all_of(node.inputs.begin(), node.inputs.end(),
+                                        [&](Outlet in) { return !in.present() || exact[in.node]; });
+      if (!exact[id] || is_output[id]) continue;
+      const Fact& fact = node.outputs[0];
       const uint32_t same = are_numbers(fact) ? id : first.emplace(text_of(fact), id).first->second;
       if (are_numbers(fact) || same != id) same_as_[id] = same;
     }
