@@ -95,6 +95,8 @@ struct OpOf {
   // of sizes and known integers only from which of them are equal, and which are 1, 0 or negative.
   // Where that is as it was, inputs of other sizes need not be asked about again.
   bool by_equality = false;
+  // The nodes of such an operator of which that is not true: they compare products of sizes, say.
+  bool (*by_more)(const A&) = nullptr;
   // If output `slot` is a contiguous piece of input 0: the byte at which it starts.
   std::optional<size_t> (*alias)(const A&, const Call&, size_t slot) = nullptr;
   // If input `i` is a contiguous piece of output 0: the byte at which it starts. It may then be
@@ -138,6 +140,7 @@ struct Op {
   std::span<const AnyKernel> kernels;
   std::vector<Case> (*cases)();  // null in the library: see tests/cases
   bool deterministic, whole_values, inplace, by_equality;
+  bool (*by_more)(const void*) = nullptr;
   std::optional<size_t> (*alias)(const void*, const Call&, size_t);
   std::optional<size_t> (*joins)(const void*, const Call&, size_t);
   const Program* (*program)(const void*);
@@ -218,6 +221,9 @@ constexpr Op erase() {
   op.whole_values = kDecl.whole_values;
   op.inplace = kDecl.inplace;
   op.by_equality = kDecl.by_equality;
+  if constexpr (kDecl.by_more != nullptr) {
+    op.by_more = [](const void* a) { return kDecl.by_more(E::as(a)); };
+  }
   if constexpr (kDecl.alias != nullptr) {
     op.alias = [](const void* a, const Call& call, size_t slot) {
       return kDecl.alias(E::as(a), call, slot);

@@ -73,6 +73,9 @@ Result<FusedAttention> read(const Node& node, const Facts& in) {
   return a;
 }
 
+// Then the heads of Q are a multiple of those of K and V.
+bool repeats_heads(const FusedAttention& a) { return a.repeat != 1; }
+
 Result<Shape> turned(const Fact& fact, const Axes& axes) {
   if (!fact.has_rank() || fact.rank() < 2)
     return fail("SDX-T0310", "expected Q, K and V of rank 2 or more, found {}", fact.text());
@@ -275,6 +278,8 @@ constexpr OpOf<FusedAttention> kFusedAttention{
     .kernels = kKernels,
     .cases = cases,
     .domain = "sardonyx",
+    .by_equality = true,
+    .by_more = repeats_heads,
     .multiply_adds = multiply_adds,
 };
 

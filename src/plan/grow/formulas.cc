@@ -253,7 +253,9 @@ bool Formulas::readers_ask_no_more(uint32_t wire, const Alike& alike) const {
 std::optional<Formulas::Set> Formulas::set_for(uint32_t node, const Graph& graph,
                                                const Alike& alike) const {
   if (alike.kinds[node] == Alike::kNone) return std::nullopt;
-  Set set{node, graph.node(node).op().by_equality, {}, {}};
+  const typed::Node& typed = graph.node(node);
+  const bool by_more = typed.op().by_more != nullptr && typed.op().by_more(typed.resolved.get());
+  Set set{node, typed.op().by_equality && !by_more, {}, {}};
   for (uint32_t r = alike.first_read[node]; r < alike.first_read[node + 1]; ++r) {
     const uint32_t wire = alike.reads[r];
     if (wire == 0) continue;
