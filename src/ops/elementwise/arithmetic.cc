@@ -26,6 +26,7 @@ struct Add {
   static constexpr std::string_view name = "Add", doc = "a + b.";
   static constexpr std::span<const Version> history = kHistory;
   static constexpr BinaryOp kCode = BinaryOp::add;
+  static constexpr Numbers kNumbers{NumberPair::add};
   template <Number C>
   static C apply(C a, C b, const Binary&) {
     if constexpr (std::integral<C>) return wrap_add(a, b);
@@ -84,6 +85,7 @@ struct Sub {
   static constexpr std::string_view name = "Sub", doc = "a - b.";
   static constexpr std::span<const Version> history = kHistory;
   static constexpr BinaryOp kCode = BinaryOp::sub;
+  static constexpr Numbers kNumbers{NumberPair::sub};
   template <Number C>
   static C apply(C a, C b, const Binary&) {
     if constexpr (std::integral<C>) return wrap_sub(a, b);
@@ -96,6 +98,7 @@ struct Mul {
   static constexpr std::string_view name = "Mul", doc = "a * b.";
   static constexpr std::span<const Version> history = kHistory;
   static constexpr BinaryOp kCode = BinaryOp::mul;
+  static constexpr Numbers kNumbers{NumberPair::mul};
   template <Number C>
   static C apply(C a, C b, const Binary&) {
     if constexpr (std::integral<C>) return wrap_mul(a, b);
@@ -109,6 +112,7 @@ struct Div {
   static constexpr std::string_view doc = "a / b; integers round towards zero, and x / 0 is 0.";
   static constexpr std::span<const Version> history = kHistory;
   static constexpr BinaryOp kCode = BinaryOp::div;
+  static constexpr Numbers kNumbers{NumberPair::div};
   template <Number C>
   static C apply(C a, C b, const Binary&) {
     if constexpr (std::integral<C>) {

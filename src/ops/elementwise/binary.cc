@@ -37,15 +37,17 @@ Result<size_t> read_legacy_broadcast(const Node& node, const Facts& in) {
   return a.size() - b.size() - size_t(axis);
 }
 
-Status binary_runs(std::string_view name, BinaryRun run, const Binary& a, Args& args,
-                   bool threads) {
-  if (run == nullptr) return unsupported_type(name, args.in(0).type);
+namespace {
+
+// run(a, step_a, b, step_b, y, length) for each run of the output.
+template <class Run>
+void each_run(size_t trail, Args& args, bool threads, Run&& run) {
   const size_t in_bytes = bytes_for(args.in(0).type, 1), out_bytes = bytes_for(args.out().type, 1);
   const auto *first = args.in(0).data<std::byte>(), *second = args.in(1).data<std::byte>();
-  const Broadcast<2> walk(args.out().dims, {args.in(0).dims, args.in(1).dims}, {0, a.trail});
+  const Broadcast<2> walk(args.out().dims, {args.in(0).dims, args.in(1).dims}, {0, trail});
   const auto range = [&](size_t begin, size_t end, int) {
     walk.pieces(begin, end, [&](size_t at, const auto& from, size_t length) {
-      run(a, first + from[0] * in_bytes, walk.step(0), second + from[1] * in_bytes, walk.step(1),
+      run(first + from[0] * in_bytes, walk.step(0), second + from[1] * in_bytes, walk.step(1),
           args.out().data<std::byte>() + at * out_bytes, length);
     });
   };
@@ -54,7 +56,26 @@ Status binary_runs(std::string_view name, BinaryRun run, const Binary& a, Args& 
   } else {
     range(0, args.out().count, 0);
   }
+}
+
+}  // namespace
+
+Status binary_runs(std::string_view name, BinaryRun run, const Binary& a, Args& args,
+                   bool threads) {
+  if (run == nullptr) return unsupported_type(name, args.in(0).type);
+  each_run(a.trail, args, threads, [&](auto... pieces) { run(a, pieces...); });
   return ok();
+}
+
+bool binary_numbers(Numbers numbers, size_t trail, Args& args) {
+  const PairLoop loop = pair_loop(numbers.op, args.in(0).type, args.isa);
+  if (loop == nullptr) return false;
+  each_run(trail, args, true,
+           [&](const void* a, size_t step_a, const void* b, size_t step_b, void* y, size_t length) {
+             numbers.swapped ? loop(b, step_b, a, step_a, y, length)
+                             : loop(a, step_a, b, step_b, y, length);
+           });
+  return true;
 }
 
 namespace {

@@ -9,14 +9,15 @@
 //   const Op add = binary<Add>();
 //
 // Optional: read(Node, Facts, Binary&), check(shapes of the inputs and the output), dim(Dim, Dim)
-// for shape arithmetic, kCode or code(Binary), cases(), sample_attrs(), kSingles. A member whose
-// apply gives bool while its inputs are not bool is a comparison: its output is bool.
+// for shape arithmetic, kCode or code(Binary), kNumbers, cases(), sample_attrs(), kSingles. A
+// member whose apply gives bool while its inputs are not bool is a comparison: its output is bool.
 #pragma once
 
 #include <array>
 #include <cstring>
 
 #include "kernel/elementwise/arrays.h"
+#include "kernel/elementwise/loops.h"
 #include "op/layout.h"
 #include "ops/elementwise/broadcast.h"
 #include "ops/elementwise/element.h"
@@ -125,8 +126,20 @@ Status binary_reference(const Binary& a, Args& args) {
   return binary_runs(M::name, binary_run_of<M>(args.in(0).type), a, args, false);
 }
 
+// A member's kNumbers: the kernel that does the same to integers and doubles, `swapped` if it takes
+// the second input first.
+struct Numbers {
+  NumberPair op;
+  bool swapped = false;
+};
+// Through that kernel, by all threads; false if it has no loop for the inputs' type.
+bool binary_numbers(Numbers numbers, size_t trail, Args& args);
+
 template <class M>
 Status binary_threads(const Binary& a, Args& args) {
+  if constexpr (requires { M::kNumbers; }) {
+    if (binary_numbers(M::kNumbers, a.trail, args)) return ok();
+  }
   return binary_runs(M::name, binary_run_of<M>(args.in(0).type), a, args, true);
 }
 

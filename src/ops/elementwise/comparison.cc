@@ -39,6 +39,7 @@ std::optional<Dim> truth(std::optional<bool> known) {
 struct Equal {
   static constexpr std::string_view name = "Equal", doc = "a == b, as bool.";
   static constexpr std::span<const Version> history = kEqualHistory;
+  static constexpr Numbers kNumbers{NumberPair::equal};
   template <class C>
   static bool apply(const C& a, const C& b, const Binary&) {
     return a == b;
@@ -66,6 +67,7 @@ struct Equal {
 struct Less {
   static constexpr std::string_view name = "Less", doc = "a < b, as bool.";
   static constexpr std::span<const Version> history = kStrictHistory;
+  static constexpr Numbers kNumbers{NumberPair::less};
   template <Number C>
   static bool apply(C a, C b, const Binary&) {
     return a < b;
@@ -76,6 +78,7 @@ struct Less {
 struct Greater {
   static constexpr std::string_view name = "Greater", doc = "a > b, as bool.";
   static constexpr std::span<const Version> history = kStrictHistory;
+  static constexpr Numbers kNumbers{NumberPair::less, true};
   template <Number C>
   static bool apply(C a, C b, const Binary&) {
     return a > b;
@@ -93,6 +96,7 @@ struct Greater {
 struct LessOrEqual {
   static constexpr std::string_view name = "LessOrEqual", doc = "a <= b, as bool.";
   static constexpr std::span<const Version> history = kOrEqualHistory;
+  static constexpr Numbers kNumbers{NumberPair::less_or_equal};
   template <Number C>
   static bool apply(C a, C b, const Binary&) {
     return a <= b;
@@ -105,6 +109,7 @@ struct LessOrEqual {
 struct GreaterOrEqual {
   static constexpr std::string_view name = "GreaterOrEqual", doc = "a >= b, as bool.";
   static constexpr std::span<const Version> history = kOrEqualHistory;
+  static constexpr Numbers kNumbers{NumberPair::less_or_equal, true};
   template <Number C>
   static bool apply(C a, C b, const Binary&) {
     return a >= b;

@@ -59,7 +59,7 @@ std::vector<Case> with_samples(std::span<const Version> history, std::vector<Cas
         many.inputs.emplace_back(sample(*type, many.inputs.size()));
     }
     cases.push_back(many);
-    if (!is_float(*type) || many.inputs.size() < 2) continue;
+    if (*type == DType::string || many.inputs.size() < 2) continue;
     for (size_t slot = 0; slot < 2; ++slot) {
       if ((singles >> slot & 1) == 0) continue;
       Case one = many;

@@ -7,19 +7,35 @@
 
 namespace sdx::ops {
 
-Status unary_runs(std::string_view name, UnaryRun run, const Unary& a, Args& args, bool threads) {
-  if (run == nullptr) return unsupported_type(name, args.in(0).type);
+namespace {
+
+// run(x, y, length) for each thread's part.
+template <class Run>
+void each_part(Args& args, bool threads, Run&& run) {
   const size_t bytes = bytes_for(args.in(0).type, 1);
   const auto range = [&](size_t begin, size_t end, int) {
-    run(a, args.in(0).data<std::byte>() + begin * bytes,
-        args.out().data<std::byte>() + begin * bytes, end - begin);
+    run(args.in(0).data<std::byte>() + begin * bytes, args.out().data<std::byte>() + begin * bytes,
+        end - begin);
   };
   if (threads) {
     args.pool->parallel(args.out().count, kElementGrain / 4, range);
   } else {
     range(0, args.out().count, 0);
   }
+}
+
+}  // namespace
+
+Status unary_runs(std::string_view name, UnaryRun run, const Unary& a, Args& args, bool threads) {
+  if (run == nullptr) return unsupported_type(name, args.in(0).type);
+  each_part(args, threads, [&](auto... part) { run(a, part...); });
   return ok();
+}
+
+bool unary_numbers(NumberMap op, Args& args) {
+  const MapLoop loop = map_loop(op, args.in(0).type, args.isa);
+  if (loop != nullptr) each_part(args, true, loop);
+  return loop != nullptr;
 }
 
 void unary_tiles(UnaryOp code, float p, float q, Args& args) {
@@ -83,6 +99,7 @@ struct Abs {
       doc = "The magnitude. That of the least signed integer wraps to itself.";
   static constexpr std::span<const Version> history = kAbsHistory;
   static constexpr UnaryOp kCode = UnaryOp::abs;
+  static constexpr NumberMap kNumbers = NumberMap::abs;
   template <Number C>
   static C apply(C x, const Unary&) {
     if constexpr (std::integral<C>) return x < 0 ? wrap_sub(C(0), x) : x;
@@ -100,6 +117,7 @@ struct Neg {
   static constexpr std::string_view name = "Neg", doc = "-x.";
   static constexpr std::span<const Version> history = kNegHistory;
   static constexpr UnaryOp kCode = UnaryOp::neg;
+  static constexpr NumberMap kNumbers = NumberMap::negate;
   template <Number C>
   static C apply(C x, const Unary&) {
     if constexpr (std::integral<C>) return wrap_sub(C(0), x);
@@ -111,6 +129,7 @@ struct Sign {
   static constexpr std::string_view name = "Sign", doc = "-1, 0 or 1; NaN for NaN, +0 for -0.";
   static constexpr std::span<const Version> history = kSignHistory;
   static constexpr UnaryOp kCode = UnaryOp::sign;
+  static constexpr NumberMap kNumbers = NumberMap::sign;
   template <Number C>
   static C apply(C x, const Unary&) {
     if (x != x) return x;

@@ -9,14 +9,15 @@
 //   };
 //   const Op exp = unary<Exp>();
 //
-// Optional: read(Node, Unary&), code(Unary) instead of kCode, dim(Dim) for shape arithmetic,
-// cases(), sample_attrs().
+// Optional: read(Node, Unary&), code(Unary) instead of kCode, kNumbers (the kernel that does the
+// same to integers and doubles), dim(Dim) for shape arithmetic, cases(), sample_attrs().
 #pragma once
 
 #include <array>
 #include <cstring>
 
 #include "kernel/elementwise/arrays.h"
+#include "kernel/elementwise/loops.h"
 #include "op/layout.h"
 #include "ops/elementwise/broadcast.h"
 #include "ops/elementwise/element.h"
@@ -83,8 +84,14 @@ Status unary_reference(const Unary& a, Args& args) {
   return unary_runs(M::name, unary_run_of<M>(args.in(0).type), a, args, false);
 }
 
+// Through the kernel's loop, by all threads; false if it has none for the input's type.
+bool unary_numbers(NumberMap op, Args& args);
+
 template <class M>
 Status unary_threads(const Unary& a, Args& args) {
+  if constexpr (requires { M::kNumbers; }) {
+    if (unary_numbers(M::kNumbers, args)) return ok();
+  }
   return unary_runs(M::name, unary_run_of<M>(args.in(0).type), a, args, true);
 }
 

@@ -208,7 +208,13 @@ constexpr Kernel<Variadic> kKernels[] = {
        return call.in.size() > 1 && call.in[0].type == DType::f32;
      },
      tiles<M>},
-    {"threads", [](const Variadic&, const Call&) { return true; }, threads<M>},
+    {"threads", [](const Variadic&, const Call&) { return true; },
+     [](const Variadic& a, Args& args) {
+       if constexpr (requires { M::kNumbers; }) {
+         if (args.ins.size() == 2 && binary_numbers(M::kNumbers, 0, args)) return ok();
+       }
+       return threads<M>(a, args);
+     }},
 };
 
 template <class M>
@@ -221,6 +227,7 @@ struct Max {
   static constexpr std::string_view name = "Max", doc = "The greatest of the inputs' elements.";
   static constexpr std::span<const Version> history = kMaxHistory;
   static constexpr BinaryOp kCode = BinaryOp::max;
+  static constexpr Numbers kNumbers{NumberPair::max};
   static constexpr bool kMean = false, kIntegers = true;
   template <class C>
   static C apply(C a, C b) {
@@ -246,6 +253,7 @@ struct Min {
   static constexpr std::string_view name = "Min", doc = "The least of the inputs' elements.";
   static constexpr std::span<const Version> history = kMinHistory;
   static constexpr BinaryOp kCode = BinaryOp::min;
+  static constexpr Numbers kNumbers{NumberPair::min};
   static constexpr bool kMean = false, kIntegers = true;
   template <class C>
   static C apply(C a, C b) {

@@ -1,7 +1,5 @@
 // Where.
-#include <array>
-#include <cstring>
-
+#include "kernel/elementwise/numbers.h"
 #include "op/layout.h"
 #include "ops/elementwise/broadcast.h"
 
@@ -29,39 +27,18 @@ Result<Facts> infer(const Where&, const Facts& in) {
   return Facts{std::move(out)};
 }
 
-// Without a branch, which conditions in no order would mislead half of the time; so many at a time,
-// and apart from the output, that the loop vectorises.
-template <class T, size_t kStepX, size_t kStepY>
-void choose(const uint8_t* condition, const T* x, const T* y, T* out, size_t n) {
-  const auto one = [&](size_t i) {
-    const T mask = T(-T(condition[i] != 0));
-    return T((x[i * kStepX] & mask) | (y[i * kStepY] & T(~mask)));
-  };
-  constexpr size_t kChunk = 64;
-  size_t i = 0;
-  for (; i + kChunk <= n; i += kChunk) {
-    std::array<T, kChunk> chosen;
-    for (size_t j = 0; j < kChunk; ++j) chosen[j] = one(i + j);
-    std::memcpy(out + i, chosen.data(), sizeof chosen);
-  }
-  for (; i < n; ++i) out[i] = one(i);
-}
-
-// output[i] = condition[i] ? x[i] : y[i]; elements move as they are.
+// output[i] = condition[i] ? x[i] : y[i]; elements move as they are. `loop`: the kernel for
+// elements of this size, or null.
 template <class T>
-void range(const Args& args, size_t begin, size_t end) {
+void range(const Args& args, ChooseLoop loop, size_t begin, size_t end) {
   const Broadcast<3> walk(args.out().dims, {args.in(0).dims, args.in(1).dims, args.in(2).dims});
   const uint8_t* condition = args.in(0).data<uint8_t>();
   const T *x = args.in(1).data<T>(), *y = args.in(2).data<T>();
   T* out = args.out().data<T>();
   walk.pieces(begin, end, [&](size_t at, const auto& from, size_t length) {
-    if constexpr (std::is_integral_v<T>) {
-      if (walk.step(0) == 1) {
-        constexpr void (*kChoose[2][2])(const uint8_t*, const T*, const T*, T*, size_t) = {
-            {choose<T, 0, 0>, choose<T, 0, 1>}, {choose<T, 1, 0>, choose<T, 1, 1>}};
-        return kChoose[walk.step(1)][walk.step(2)](condition + from[0], x + from[1], y + from[2],
-                                                   out + at, length);
-      }
+    if (loop != nullptr && walk.step(0) == 1) {
+      return loop(condition + from[0], x + from[1], walk.step(1), y + from[2], walk.step(2),
+                  out + at, length);
     }
     for (size_t i = 0; i < length; ++i) {
       out[at + i] = condition[from[0] + i * walk.step(0)] != 0 ? x[from[1] + i * walk.step(1)]
@@ -70,9 +47,9 @@ void range(const Args& args, size_t begin, size_t end) {
   });
 }
 
-void over_sizes(Args& args, auto&& spread) {
+void over_sizes(Args& args, ChooseLoop loop, auto&& spread) {
   const auto run = [&]<class T>(T) {
-    spread([&](size_t begin, size_t end, int) { range<T>(args, begin, end); });
+    spread([&](size_t begin, size_t end, int) { range<T>(args, loop, begin, end); });
   };
   if (args.out().type == DType::string) return run(std::string());
   switch (bits(args.out().type)) {
@@ -90,14 +67,17 @@ void over_sizes(Args& args, auto&& spread) {
 }
 
 Status reference(const Where&, Args& args) {
-  over_sizes(args, [&](auto&& body) { body(0, args.out().count, 0); });
+  over_sizes(args, nullptr, [&](auto&& body) { body(0, args.out().count, 0); });
   return ok();
 }
 
 constexpr Kernel<Where> kKernels[] = {
     {"threads", [](const Where&, const Call&) { return true; },
      [](const Where&, Args& args) {
-       over_sizes(args,
+       const bool moves = args.out().type != DType::string;
+       const ChooseLoop loop =
+           moves ? SDX_PICK(choose_loop, args.isa)(bits(args.out().type) / 8) : nullptr;
+       over_sizes(args, loop,
                   [&](auto&& body) { args.pool->parallel(args.out().count, kElementGrain, body); });
        return ok();
      }},
