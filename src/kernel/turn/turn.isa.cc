@@ -28,19 +28,12 @@ bool reads_in_place(const Turn& t, size_t size) {
   return t.columns <= sets * kWays;
 }
 
-template <size_t kSize>
-void turn_sized(const Turn& t) {
-  alignas(64) char copied[kTurnBytes];
-  const bool in_place = reads_in_place(t, kSize);
-  const size_t step = in_place ? size_t(t.from_column) : turn_step(kSize, t.rows);
-  const char* const held = in_place ? t.from : copied;
-  for (size_t c = 0; !in_place && c < t.columns; ++c)
-    std::memcpy(copied + c * step, t.from + int64_t(c) * t.from_column, t.rows * kSize);
-#if defined(SDX_NO_VECTORS)
-  turn_any<kSize>(held, step, t.to, t.to_row, 0, t.rows, 0, t.columns);
-#else
+#if !defined(SDX_NO_VECTORS)
+// Blocks of as many columns as fit `Pieces`, and what they leave.
+template <size_t kSize, class Pieces>
+void turn_blocked(const Turn& t, const char* held, size_t step) {
   constexpr size_t kBlock = 16 / kSize;  // a block has as many rows as columns
-  constexpr size_t kColumns = kBlock * Wide::kPieces;
+  constexpr size_t kColumns = kBlock * Pieces::kPieces;
   // The last blocks end with the tile, over others that they write again; lines that are streamed
   // must be whole.
   const bool all = !t.stream && t.rows >= kBlock && t.columns >= kColumns;
@@ -53,22 +46,41 @@ void turn_sized(const Turn& t) {
     const size_t r = start(row, kBlock, whole_rows);
     for (size_t column = 0; column < whole_columns; column += kColumns) {
       const size_t c = start(column, kColumns, whole_columns);
-      Wide a[kBlock];
+      Pieces a[kBlock];
       const char* from = held + c * step + r * kSize;
-      for (size_t i = 0; i < kBlock; ++i) a[i] = Wide::load(from + i * step, kBlock * step);
+      for (size_t i = 0; i < kBlock; ++i) a[i] = Pieces::load(from + i * step, kBlock * step);
       turn_blocks<kSize>(a);
       char* to = t.to + int64_t(r) * t.to_row + c * kSize;
-#if defined(SDX_ISA_avx512)
-      if (t.stream) {
-        for (size_t i = 0; i < kBlock; ++i) a[i].stream(to + int64_t(i) * t.to_row);
-        continue;
+      if constexpr (requires { a[0].stream(to); }) {
+        if (t.stream) {
+          for (size_t i = 0; i < kBlock; ++i) a[i].stream(to + int64_t(i) * t.to_row);
+          continue;
+        }
       }
-#endif
       for (size_t i = 0; i < kBlock; ++i) a[i].store(to + int64_t(i) * t.to_row);
     }
   }
   turn_any<kSize>(held, step, t.to, t.to_row, 0, whole_rows, whole_columns, t.columns);
   turn_any<kSize>(held, step, t.to, t.to_row, whole_rows, t.rows, 0, t.columns);
+}
+#endif
+
+template <size_t kSize>
+void turn_sized(const Turn& t) {
+  alignas(64) char copied[kTurnBytes];
+  const bool in_place = reads_in_place(t, kSize);
+  const size_t step = in_place ? size_t(t.from_column) : turn_step(kSize, t.rows);
+  const char* const held = in_place ? t.from : copied;
+  for (size_t c = 0; !in_place && c < t.columns; ++c)
+    std::memcpy(copied + c * step, t.from + int64_t(c) * t.from_column, t.rows * kSize);
+#if defined(SDX_NO_VECTORS)
+  turn_any<kSize>(held, step, t.to, t.to_row, 0, t.rows, 0, t.columns);
+#else
+  if (t.columns * kSize < 16 * Wide::kPieces) {
+    turn_blocked<kSize, Piece>(t, held, step);
+  } else {
+    turn_blocked<kSize, Wide>(t, held, step);
+  }
 #if defined(SDX_ISA_avx512)
   if (t.stream) _mm_sfence();
 #endif

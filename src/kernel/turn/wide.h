@@ -14,6 +14,33 @@
 
 namespace sdx::SDX_ISA {
 
+#if defined(__x86_64__)
+// One piece, for matrices that are too narrow for more.
+struct Piece {
+  static constexpr size_t kPieces = 1;
+  __m128i v;
+
+  static Piece load(const char* p, size_t) {
+    return {_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))};
+  }
+  void store(char* p) const { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), v); }
+};
+template <size_t kSize>
+inline Piece low(Piece a, Piece b) {
+  if constexpr (kSize == 1) return {_mm_unpacklo_epi8(a.v, b.v)};
+  if constexpr (kSize == 2) return {_mm_unpacklo_epi16(a.v, b.v)};
+  if constexpr (kSize == 4) return {_mm_unpacklo_epi32(a.v, b.v)};
+  return {_mm_unpacklo_epi64(a.v, b.v)};
+}
+template <size_t kSize>
+inline Piece high(Piece a, Piece b) {
+  if constexpr (kSize == 1) return {_mm_unpackhi_epi8(a.v, b.v)};
+  if constexpr (kSize == 2) return {_mm_unpackhi_epi16(a.v, b.v)};
+  if constexpr (kSize == 4) return {_mm_unpackhi_epi32(a.v, b.v)};
+  return {_mm_unpackhi_epi64(a.v, b.v)};
+}
+#endif
+
 // Pieces of 16 bytes side by side, each a block's own: two vectors are dealt one element each in
 // turn, inside of every piece.
 #if defined(SDX_ISA_avx512)
@@ -75,29 +102,7 @@ inline Wide high(Wide a, Wide b) {
   return {_mm256_unpackhi_epi64(a.v, b.v)};
 }
 #elif defined(__x86_64__)
-struct Wide {
-  static constexpr size_t kPieces = 1;
-  __m128i v;
-
-  static Wide load(const char* p, size_t) {
-    return {_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))};
-  }
-  void store(char* p) const { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), v); }
-};
-template <size_t kSize>
-inline Wide low(Wide a, Wide b) {
-  if constexpr (kSize == 1) return {_mm_unpacklo_epi8(a.v, b.v)};
-  if constexpr (kSize == 2) return {_mm_unpacklo_epi16(a.v, b.v)};
-  if constexpr (kSize == 4) return {_mm_unpacklo_epi32(a.v, b.v)};
-  return {_mm_unpacklo_epi64(a.v, b.v)};
-}
-template <size_t kSize>
-inline Wide high(Wide a, Wide b) {
-  if constexpr (kSize == 1) return {_mm_unpackhi_epi8(a.v, b.v)};
-  if constexpr (kSize == 2) return {_mm_unpackhi_epi16(a.v, b.v)};
-  if constexpr (kSize == 4) return {_mm_unpackhi_epi32(a.v, b.v)};
-  return {_mm_unpackhi_epi64(a.v, b.v)};
-}
+using Wide = Piece;
 #elif defined(SDX_ISA_neon)
 struct Wide {
   static constexpr size_t kPieces = 1;
@@ -122,16 +127,17 @@ inline Wide high(Wide a, Wide b) {
   if constexpr (kSize == 4) return {uint8x16_t(vzip2q_u32(uint32x4_t(a.v), uint32x4_t(b.v)))};
   return {uint8x16_t(vzip2q_u64(uint64x2_t(a.v), uint64x2_t(b.v)))};
 }
+using Piece = Wide;
 #else
 #define SDX_NO_VECTORS 1
 #endif
 
 #if !defined(SDX_NO_VECTORS)
 // Dealing the first half between the second turns a block, once per doubling of its size.
-template <size_t kSize>
-[[gnu::always_inline]] inline void turn_blocks(Wide (&a)[16 / kSize]) {
+template <size_t kSize, class Pieces>
+[[gnu::always_inline]] inline void turn_blocks(Pieces (&a)[16 / kSize]) {
   constexpr size_t kBlock = 16 / kSize;
-  Wide b[kBlock];
+  Pieces b[kBlock];
   for (size_t half = kBlock; half > 1; half /= 2) {
     for (size_t i = 0; i < kBlock / 2; ++i) {
       b[2 * i] = low<kSize>(a[i], a[i + kBlock / 2]);

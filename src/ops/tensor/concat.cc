@@ -5,6 +5,7 @@
 
 #include "op/layout.h"
 #include "op/streaming.h"
+#include "ops/tensor/columns.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/track.h"
@@ -37,6 +38,7 @@ Status reference(const Concat& a, Args& args) {
   const View& y = args.out();
   SDX_ASSIGN(const size_t axis, resolve_axis(a.axis, y.rank()));
   const AxisSplit whole = split_at(y.dims, axis);
+  if (join_narrow(args.ins, y, whole.outer, args)) return ok();
   int64_t start = 0;
   for (const View& x : args.ins) {
     const int64_t row = x.dims[axis] * int64_t(whole.inner);
@@ -127,17 +129,29 @@ std::optional<Relaid> layout(const Concat& a, const Relay& asked) {
 }
 
 std::vector<Case> cases() {
-  return {{.name = "opset1_joins_columns_by_default",
-           .opset = 1,
-           .attrs = {},
-           .inputs = {Tensor::of<float>({2, 1}, {1, 2}), Tensor::of<float>({2, 2}, {3, 4, 5, 6})},
-           .expected = {Tensor::of<float>({2, 3}, {1, 3, 4, 2, 5, 6})}},
-          {.name = "of_strings",
-           .opset = 13,
-           .attrs = {{"axis", int64_t{-1}}},
-           .inputs = {Tensor::of<std::string>({1}, {"a"}), Tensor::of<std::string>({0}, {}),
-                      Tensor::of<std::string>({1}, {"b"})},
-           .expected = {Tensor::of<std::string>({2}, {"a", "b"})}}};
+  return {
+      {.name = "opset1_joins_columns_by_default",
+       .opset = 1,
+       .attrs = {},
+       .inputs = {Tensor::of<float>({2, 1}, {1, 2}), Tensor::of<float>({2, 2}, {3, 4, 5, 6})},
+       .expected = {Tensor::of<float>({2, 3}, {1, 3, 4, 2, 5, 6})}},
+      {.name = "two_columns_of_bytes",
+       .opset = 13,
+       .attrs = {{"axis", int64_t{-1}}},
+       .inputs = {Tensor::of<uint8_t>({3, 1}, {1, 2, 3}), Tensor::of<uint8_t>({3, 1}, {4, 5, 6})},
+       .expected = {Tensor::of<uint8_t>({3, 2}, {1, 4, 2, 5, 3, 6})}},
+      {.name = "three_pairs_of_columns",
+       .opset = 13,
+       .attrs = {{"axis", int64_t{-1}}},
+       .inputs = {Tensor::of<float>({2, 2}, {1, 2, 3, 4}), Tensor::of<float>({2, 2}, {5, 6, 7, 8}),
+                  Tensor::of<float>({2, 2}, {9, 10, 11, 12})},
+       .expected = {Tensor::of<float>({2, 6}, {1, 2, 5, 6, 9, 10, 3, 4, 7, 8, 11, 12})}},
+      {.name = "of_strings",
+       .opset = 13,
+       .attrs = {{"axis", int64_t{-1}}},
+       .inputs = {Tensor::of<std::string>({1}, {"a"}), Tensor::of<std::string>({0}, {}),
+                  Tensor::of<std::string>({1}, {"b"})},
+       .expected = {Tensor::of<std::string>({2}, {"a", "b"})}}};
 }
 
 Streaming stream(const Concat& a, const Streamed& s) {

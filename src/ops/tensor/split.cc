@@ -3,6 +3,7 @@
 
 #include "op/layout.h"
 #include "op/streaming.h"
+#include "ops/tensor/columns.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/strided_copy.h"
 #include "ops/tensor/track.h"
@@ -47,6 +48,7 @@ Status reference(const Split& a, Args& args) {
   const View& x = args.in(0);
   SDX_ASSIGN(const size_t axis, resolve_axis(a.axis, x.rank()));
   const AxisSplit whole = split_at(x.dims, axis);
+  if (split_narrow(x, args.outs, whole.outer, args)) return ok();
   int64_t start = 0;
   for (size_t i = 0; i < args.outs.size(); ++i) {
     const View& y = args.out(i);

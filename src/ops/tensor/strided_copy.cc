@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "base/elem.h"
+#include "kernel/turn/columns.h"
 #include "kernel/turn/stream.h"
 #include "kernel/turn/turn.h"
 
@@ -105,12 +106,24 @@ void copy_runs(std::span<const Loops::Loop> outer, size_t run, const T* from, T*
     return;
   }
   share(pool, iterations(outer), run * sizeof(T), [&](size_t begin, size_t end, int) {
+    // The innermost of the outer loops is a plain one: a step of the odometer takes longer than a
+    // short run.
+    const Loops::Loop last = outer.back();
     const auto each = [&](auto copy) {
-      Odometer at(outer, begin);
-      for (size_t i = begin; i < end; ++i, at.next()) copy(to + at.to, from + at.from);
+      Odometer at(outer.first(outer.size() - 1), begin / last.n);
+      for (size_t i = begin, k = begin % last.n; i < end; k = 0, at.next()) {
+        const size_t stop = std::min(last.n, k + end - i);
+        i += stop - k;
+        for (; k < stop; ++k)
+          copy(to + at.to + int64_t(k) * last.to, from + at.from + int64_t(k) * last.from);
+      }
     };
     // A call of memcpy costs more than a few moves, and of a length that is known it needs none.
     switch (const size_t bytes = run * sizeof(T); bytes) {
+      case 8:
+        return each([](T* y, const T* x) { std::memcpy(y, x, 8); });
+      case 12:
+        return each([](T* y, const T* x) { std::memcpy(y, x, 12); });
       case 16:
         return each([](T* y, const T* x) { std::memcpy(y, x, 16); });
       case 32:
@@ -196,31 +209,53 @@ void copy_transposed(std::span<const Loops::Loop> loops, size_t j, const T* from
   });
 }
 
-// Two to four planes become the channels of pixels.
-template <size_t kPlanes, class T>
-void interleave(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* pool) {
-  const int64_t plane = loops.back().from;
-  const size_t pixels = loops[loops.size() - 2].n;
+// The two innermost loops are over a few planes and over their pixels, in either order: planes
+// become the channels of pixels, or channels planes. some(x, y, how many pixels) does that.
+template <class T, class Some>
+void each_plane(std::span<const Loops::Loop> loops, const Loops::Loop& pixels, size_t planes,
+                const T* from, T* to, Pool* pool, Some some) {
   const auto outer = loops.first(loops.size() - 2);
-  const auto some = [plane](const T* __restrict x, T* __restrict y, size_t n) {
-    const T* at[kPlanes];
-    for (size_t c = 0; c < kPlanes; ++c) at[c] = x + int64_t(c) * plane;
-    for (size_t i = 0; i < n; ++i, y += kPlanes) {
-      T pixel[kPlanes];
-      for (size_t c = 0; c < kPlanes; ++c) pixel[c] = at[c][i];
-      for (size_t c = 0; c < kPlanes; ++c) y[c] = pixel[c];
-    }
-  };
   if (outer.empty()) {
-    share(pool, pixels, kPlanes * sizeof(T), [&](size_t begin, size_t end, int) {
-      some(from + begin, to + kPlanes * begin, end - begin);
+    share(pool, pixels.n, planes * sizeof(T), [&](size_t begin, size_t end, int) {
+      some(from + int64_t(begin) * pixels.from, to + int64_t(begin) * pixels.to, end - begin);
     });
     return;
   }
-  share(pool, iterations(outer), pixels * kPlanes * sizeof(T), [&](size_t begin, size_t end, int) {
+  share(pool, iterations(outer), pixels.n * planes * sizeof(T), [&](size_t begin, size_t end, int) {
     Odometer at(outer, begin);
-    for (size_t i = begin; i < end; ++i, at.next()) some(from + at.from, to + at.to, pixels);
+    for (size_t i = begin; i < end; ++i, at.next()) some(from + at.from, to + at.to, pixels.n);
   });
+}
+
+bool are_few(size_t planes) { return planes >= 2 && planes <= kMostColumns; }
+
+// By the kernel of a few columns; false if the loops are others.
+template <class T>
+bool copy_columns(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* pool, Isa isa) {
+  if (sizeof(T) > 8 || loops.size() < 2) return false;
+  const Loops::Loop &inner = loops.back(), &next = loops[loops.size() - 2];
+  const auto planes_of = [](auto* first, const Loops::Loop& loop, int64_t step) {
+    std::array<decltype(first), kMostColumns> at{};
+    for (size_t c = 0; c < loop.n; ++c) at[c] = first + int64_t(c) * step;
+    return at;
+  };
+  if (are_few(inner.n) && inner.to == 1 && next.from == 1 && next.to == int64_t(inner.n)) {
+    each_plane(loops, next, inner.n, from, to, pool, [&](const T* x, T* y, size_t n) {
+      const auto at = planes_of(x, inner, inner.from);
+      const void* columns[] = {at[0], at[1], at[2], at[3]};
+      SDX_PICK(join_columns, isa)(sizeof(T), inner.n, columns, y, n);
+    });
+    return true;
+  }
+  if (are_few(next.n) && next.from == 1 && inner.to == 1 && inner.from == int64_t(next.n)) {
+    each_plane(loops, inner, next.n, from, to, pool, [&](const T* x, T* y, size_t n) {
+      const auto at = planes_of(y, next, next.to);
+      void* columns[] = {at[0], at[1], at[2], at[3]};
+      SDX_PICK(deal_columns, isa)(sizeof(T), next.n, x, columns, n);
+    });
+    return true;
+  }
+  return false;
 }
 
 // n times the same; a line of the cache at a time, which is all that the compiler is told.
@@ -260,6 +295,34 @@ void copy_any(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* po
 }
 
 template <class T>
+void copy(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* pool, Isa isa);
+
+// A short run as one element, where all places are multiples of its size.
+template <class T>
+bool copy_widened(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* pool, Isa isa) {
+  const auto run = int64_t(loops.back().n);
+  const auto as = [&]<class Wide>() {
+    if (sizeof(Wide) <= sizeof(T) || size_t(run) * sizeof(T) != sizeof(Wide)) return false;
+    const auto apart = [](const void* p) { return reinterpret_cast<uintptr_t>(p) % sizeof(Wide); };
+    if (apart(from) != 0 || apart(to) != 0) return false;
+    std::array<Loops::Loop, 48> fewer;
+    const auto outer = loops.first(loops.size() - 1);
+    for (size_t i = 0; i < outer.size(); ++i) {
+      if (outer[i].from % run != 0 || outer[i].to % run != 0) return false;
+      fewer[i] = {outer[i].n, outer[i].from / run, outer[i].to / run};
+    }
+    copy(std::span<const Loops::Loop>(fewer.data(), outer.size()),
+         reinterpret_cast<const Wide*>(from), reinterpret_cast<Wide*>(to), pool, isa);
+    return true;
+  };
+  if constexpr (sizeof(T) < 8) {
+    return as.template operator()<uint16_t>() || as.template operator()<uint32_t>() ||
+           as.template operator()<uint64_t>();
+  }
+  return false;
+}
+
+template <class T>
 void copy(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* pool, Isa isa) {
   if (loops.empty()) {
     *to = *from;
@@ -274,8 +337,10 @@ void copy(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* pool, 
         return copy_repeated(loops.first(loops.size() - 2), inner.n, again.n, from, to, pool);
       }
     }
+    if (copy_widened(loops, from, to, pool, isa)) return;
     return copy_runs(loops.first(loops.size() - 1), inner.n, from, to, pool, isa);
   }
+  if (copy_columns(loops, from, to, pool, isa)) return;
   if (inner.to == 1 && inner.from != 0 && inner.n >= 4) {
     for (size_t j = loops.size() - 1; j-- > 0;) {
       if (loops[j].from != 1 || loops[j].n < 4) continue;
@@ -283,12 +348,6 @@ void copy(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* pool, 
     }
   }
   if (inner.n >= 8 || loops.size() == 1) return copy_any(loops, from, to, pool);
-  const Loops::Loop& next = loops[loops.size() - 2];
-  if (inner.to == 1 && inner.n <= 4 && next.from == 1 && next.to == int64_t(inner.n)) {
-    if (inner.n == 2) return interleave<2>(loops, from, to, pool);
-    if (inner.n == 3) return interleave<3>(loops, from, to, pool);
-    return interleave<4>(loops, from, to, pool);
-  }
   // A short innermost loop costs more in stepping than in moving: the tightest long one goes inside
   // instead.
   size_t best = loops.size() - 1;
