@@ -2,14 +2,16 @@
 // -infinity of none.
 //
 // The greatest of many does not depend on their order, so a row of windows is taken in two steps:
-// the greatest down each column, into a buffer, and the greatest along it. Numbers are compared as
-// floats, by one instruction that passes NaNs over and may take the wrong zero; both are noticed,
-// and what they touch is taken again in a form that knows of them.
+// the greatest down each column, into a buffer or registers, and the greatest along it. Numbers are
+// compared as floats, by one instruction that passes NaNs over and may take the wrong zero; both
+// are noticed, and what they touch is taken again in a form that knows of them.
 #pragma once
 
 #include "kernel/simd/f32x16.h"
+#include "kernel/simd/unroll.h"
 #include "kernel/window/pool_plane.h"
 #include "kernel/window/stage_phases.h"
+#include "kernel/window/within.h"
 
 namespace sdx::SDX_ISA {
 
@@ -44,38 +46,53 @@ SDX_INLINE F32x16 float_of(I32x16 key) {
   return lanes::canonical(from_bits(i ^ ((i >> 31) & I32x16(0x7fffffff))));
 }
 
-// Whether either lane is NaN.
+// `so_far` where moreover neither lane is NaN, and where moreover x is not -0. A comparison under a
+// mask is one instruction where masks are registers of their own.
 #if defined(SDX_ISA_avx512)
-SDX_INLINE M32 unordered(F32 a, F32 b) { return {_mm512_cmp_ps_mask(a.v, b.v, _CMP_UNORD_Q)}; }
-#elif defined(SDX_ISA_avx2)
-SDX_INLINE M32 unordered(F32 a, F32 b) { return {(RawI32)_mm256_cmp_ps(a.v, b.v, _CMP_UNORD_Q)}; }
+SDX_INLINE M32 ordered(M32 so_far, F32 a, F32 b) {
+  return {_mm512_mask_cmp_ps_mask(so_far.m, a.v, b.v, _CMP_ORD_Q)};
+}
+SDX_INLINE M32 not_minus_zero(M32 so_far, F32 x) {
+  return {_mm512_mask_cmpneq_epi32_mask(so_far.m, (__m512i)x.v, _mm512_set1_epi32(INT32_MIN))};
+}
 #else
-SDX_INLINE M32 unordered(F32 a, F32 b) { return (a != a) | (b != b); }
+#if defined(SDX_ISA_avx2)
+SDX_INLINE M32 ordered(M32 so_far, F32 a, F32 b) {
+  return so_far & M32{(RawI32)_mm256_cmp_ps(a.v, b.v, _CMP_ORD_Q)};
+}
+#else
+SDX_INLINE M32 ordered(M32 so_far, F32 a, F32 b) { return so_far & (a == a) & (b == b); }
 #endif
-template <class T>
-SDX_INLINE auto unordered(Pair<T> a, Pair<T> b) -> Pair<decltype(unordered(a.lo, b.lo))> {
-  return {unordered(a.lo, b.lo), unordered(a.hi, b.hi)};
+SDX_INLINE M32 not_minus_zero(M32 so_far, F32 x) { return so_far & ~(bits(x) == I32(INT32_MIN)); }
+#endif
+template <class M, class T>
+SDX_INLINE Pair<M> ordered(Pair<M> so_far, Pair<T> a, Pair<T> b) {
+  return {ordered(so_far.lo, a.lo, b.lo), ordered(so_far.hi, a.hi, b.hi)};
+}
+template <class M, class T>
+SDX_INLINE Pair<M> not_minus_zero(Pair<M> so_far, Pair<T> x) {
+  return {not_minus_zero(so_far.lo, x.lo), not_minus_zero(so_far.hi, x.hi)};
 }
 
-// As what elements are compared: as floats, where `odd` gathers what that gets wrong, or as keys,
-// which get nothing wrong.
+// As what elements are compared: as floats, where `fine` is what that gets right, or as keys, which
+// get nothing wrong.
 struct AsFloats {
-  M16 odd = F32x16(0.0f) != F32x16(0.0f);
+  M16 fine = F32x16(0.0f) == F32x16(0.0f);
   SDX_INLINE static F32x16 none() { return F32x16(-__builtin_inff()); }
   SDX_INLINE F32x16 enter(F32x16 x) {
-    odd = odd | (x != x);
+    fine = ordered(fine, x, x);
     return x;
   }
   SDX_INLINE F32x16 enter(F32x16 a, F32x16 b) {  // the greater
-    odd = odd | unordered(a, b);
+    fine = ordered(fine, a, b);
     return max_raw(a, b);
   }
   SDX_INLINE static F32x16 greater(F32x16 a, F32x16 b) { return max_raw(a, b); }
   SDX_INLINE F32x16 leave(F32x16 x) {
-    odd = odd | (bits(x) == I32x16(INT32_MIN));
+    fine = not_minus_zero(fine, x);
     return x;
   }
-  SDX_INLINE bool right() const { return !any(odd); }
+  SDX_INLINE bool right() const { return all(fine); }
 };
 struct AsKeys {
   SDX_INLINE static F32x16 none() { return from_bits(key_of(F32x16(-__builtin_inff()))); }
@@ -110,8 +127,8 @@ struct WindowRows {
   const float* first;
   size_t deep, down;
   ptrdiff_t deeper, lower;
-  SDX_INLINE WindowRows(const PoolShape& s, const float* x, size_t z, size_t row) {
-    const Reach in_depth(s, 0, z), in_height(s, 1, row);
+  SDX_INLINE WindowRows(const PoolShape& s, const float* x, const Reach& in_depth, size_t row) {
+    const Reach in_height(s, 1, row);
     const auto width = ptrdiff_t(s.in[2]), plane = ptrdiff_t(s.in[1]) * width;
     deep = in_depth.end - in_depth.begin;
     down = in_height.end - in_height.begin;
@@ -123,18 +140,33 @@ struct WindowRows {
   }
 };
 
-// The greatest of sixteen columns; get(a row's address) loads their elements.
-template <class As, class Get>
-SDX_INLINE F32x16 down_columns(As& as, const WindowRows& rows, Get get) {
-  F32x16 most = as.none();
+// The greatest of some times sixteen columns; get(a row's address, which sixteen) loads elements.
+template <int kSixteens>
+struct Sixteens {
+  F32x16 of[kSixteens];
+};
+template <int kSixteens, class As, class Get>
+SDX_INLINE Sixteens<kSixteens> down_columns(As& as, const WindowRows& rows, Get get) {
+  Sixteens<kSixteens> most;
+  repeat<kSixteens>([&](int i) __attribute__((always_inline)) { most.of[i] = as.none(); });
   for (size_t z = 0; z < rows.deep; ++z) {
     const float* at = rows.first + ptrdiff_t(z) * rows.deeper;
     size_t k = 0;
-    for (; k + 2 <= rows.down; k += 2, at += 2 * rows.lower)
-      most = as.greater(most, as.enter(get(at), get(at + rows.lower)));
-    if (k < rows.down) most = as.greater(most, as.enter(get(at)));
+    for (; k + 2 <= rows.down; k += 2, at += 2 * rows.lower) {
+      repeat<kSixteens>([&](int i) __attribute__((always_inline)) {
+        most.of[i] = as.greater(most.of[i], as.enter(get(at, i), get(at + rows.lower, i)));
+      });
+    }
+    if (k == rows.down) continue;
+    repeat<kSixteens>([&](int i) __attribute__((always_inline)) {
+      most.of[i] = as.greater(most.of[i], as.enter(get(at, i)));
+    });
   }
   return most;
+}
+template <class As, class Get>
+SDX_INLINE F32x16 down_columns(As& as, const WindowRows& rows, Get get) {
+  return down_columns<1>(as, rows, [&](const float* row, int) { return get(row); }).of[0];
 }
 
 // The columns of one output row's windows, with padding on both sides: `s.row_floats()` of them.
@@ -189,10 +221,104 @@ SDX_INLINE void greatest_along(As& as, const PoolShape& s, float* columns, float
   }
 }
 
+// The greatest down some times sixteen columns from `first` on, which may lie beside the image.
+template <int kSixteens, class As>
+SDX_INLINE Sixteens<kSixteens> down_from(As& as, const PoolShape& s, const WindowRows& rows,
+                                         ptrdiff_t first) {
+  const auto size = ptrdiff_t(s.in[2]);
+  if (first >= 0 && first + 16 * kSixteens <= size) {
+    return down_columns<kSixteens>(
+        as, rows, [=](const float* row, int i) { return load(row + first + 16 * i); });
+  }
+  const F32x16 none(-__builtin_inff());
+  if constexpr (kSixteens == 1) {
+    const Within in(first, size);
+    return down_columns<1>(as, rows,
+                           [&](const float* row, int) { return in.load_from(row + first, none); });
+  } else {
+    const Within in[2] = {{first, size}, {first + 16, size}};
+    return down_columns<2>(as, rows, [&](const float* row, int i) {
+      return in[i].load_from(row + first + 16 * i, none);
+    });
+  }
+}
+
+// Rows of windows without a buffer, where the greatest down all columns lie in a few registers:
+// two or three columns, every second window, and three columns, every window. Where sixteen lanes
+// take four registers, the ends of rows would take longer than the buffer.
+constexpr bool kFewRegisters = 16 * sizeof(float) <= 2 * size_t(kRegisterBytes);
+SDX_INLINE bool finds_pairs(const PoolShape& s) {
+  return kFewRegisters && s.stride[2] == 2 && s.dilation[2] == 1 &&
+         (s.kernel[2] == 2 || s.kernel[2] == 3);
+}
+SDX_INLINE bool finds_neighbours(const PoolShape& s) {
+  return kFewRegisters && s.stride[2] == 1 && s.dilation[2] == 1 && s.kernel[2] == 3;
+}
+
+template <class As>
+SDX_INLINE void put_greatest(As& as, F32x16 most, float* y, size_t count) {
+  most = as.leave(most);
+  if (count >= 16) {
+    store(y, most);
+  } else {
+    store_n(y, most, count);
+  }
+}
+
+// Even and odd columns of 32 make sixteen windows.
+template <int kTaps, class As>
+SDX_INLINE void greatest_of_pairs(As& as, const PoolShape& s, const WindowRows& rows, float* y) {
+  struct Columns {
+    F32x16 even, odd;
+  };
+  const auto columns = [&](size_t c) __attribute__((always_inline)) {
+    const auto some = down_from<2>(as, s, rows, ptrdiff_t(2 * c) - ptrdiff_t(s.pad[2]));
+    return Columns{every_second<0>(some.of[0], some.of[1]),
+                   every_second<1>(some.of[0], some.of[1])};
+  };
+  const size_t width = s.out[2];
+  Columns here = columns(0);
+  for (size_t c = 0; c < width; c += 16) {
+    F32x16 most = as.greater(here.even, here.odd);
+    if constexpr (kTaps == 3) {
+      const Columns next = c + 16 <= width ? columns(c + 16) : here;
+      most = as.greater(most, moved_up<1>(here.even, next.even));
+      here = next;
+    } else if (c + 16 < width) {
+      here = columns(c + 16);
+    }
+    put_greatest(as, most, y + c, width - c);
+  }
+}
+
+template <class As>
+SDX_INLINE void greatest_of_neighbours(As& as, const PoolShape& s, const WindowRows& rows,
+                                       float* y) {
+  const size_t width = s.out[2];
+  const auto columns = [&](size_t c) __attribute__((always_inline)) {
+    return down_from<1>(as, s, rows, ptrdiff_t(c) - ptrdiff_t(s.pad[2])).of[0];
+  };
+  F32x16 here = columns(0);
+  for (size_t c = 0; c < width; c += 16) {
+    const F32x16 next = c + 14 < width ? columns(c + 16) : here;
+    const F32x16 behind = as.greater(moved_up<1>(here, next), moved_up<2>(here, next));
+    put_greatest(as, as.greater(here, behind), y + c, width - c);
+    here = next;
+  }
+}
+
 // One row of outputs. False: there is something odd in it. `columns`: shape.row_floats().
 template <class As>
 SDX_INLINE bool greatest_row(const PoolShape& s, const WindowRows& rows, float* y, float* columns) {
   As as;
+  if (finds_neighbours(s)) {
+    greatest_of_neighbours(as, s, rows, y);
+    return as.right();
+  }
+  if (finds_pairs(s)) {
+    s.kernel[2] == 2 ? greatest_of_pairs<2>(as, s, rows, y) : greatest_of_pairs<3>(as, s, rows, y);
+    return as.right();
+  }
   greatest_down(as, s, rows, columns);
   switch (s.kernel[2]) {
     case 2:

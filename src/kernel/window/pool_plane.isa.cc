@@ -5,6 +5,7 @@
 #include "kernel/simd/unroll.h"
 #include "kernel/window/greatest.h"
 #include "kernel/window/stage_phases.h"
+#include "kernel/window/within.h"
 
 namespace sdx::SDX_ISA {
 namespace {
@@ -96,49 +97,6 @@ SDX_INLINE void each_row(const PoolShape& s, size_t z, size_t row, Each each) {
     }
   }
 }
-
-// Which of sixteen floats from row[at] on lie in row[0, size); the others are read as `fill`.
-struct Within {
-#if defined(SDX_ISA_avx512)
-  __mmask16 in;
-#elif defined(SDX_ISA_avx2)
-  __m256i low, high;
-  bool all;
-#else
-  int first, end;
-#endif
-  SDX_INLINE Within(ptrdiff_t at, ptrdiff_t size) {
-    const int begin = at >= 0 ? 0 : at < -16 ? 16 : int(-at);
-    const int stop = size <= at ? 0 : size - at > 16 ? 16 : int(size - at);
-#if defined(SDX_ISA_avx512)
-    in = __mmask16(((1u << stop) - 1) & ~((1u << begin) - 1));
-#elif defined(SDX_ISA_avx2)
-    low = _mm256_andnot_si256(first_of_eight(begin), first_of_eight(stop));
-    high = _mm256_andnot_si256(first_of_eight(begin - 8), first_of_eight(stop - 8));
-    all = begin == 0 && stop == 16;
-#else
-    first = begin;
-    end = stop;
-#endif
-  }
-  SDX_INLINE F32x16 load_from(const float* p, F32x16 fill) const {
-#if defined(SDX_ISA_avx512)
-    return _mm512_mask_loadu_ps(fill.v, in, p);
-#elif defined(SDX_ISA_avx2)
-    if (all) return load(p);
-    const auto eight = [](const float* from, __m256i mask, F32 other) {
-      return F32(
-          _mm256_blendv_ps(other.v, _mm256_maskload_ps(from, mask), _mm256_castsi256_ps(mask)));
-    };
-    return {eight(p, low, fill.lo), eight(p + 8, high, fill.hi)};
-#else
-    float lanes[16];
-    store(lanes, fill);
-    for (int i = first; i < end; ++i) lanes[i] = p[i];
-    return load(lanes);
-#endif
-  }
-};
 
 // Every second window of Taps columns, sixteen of a row at once: take(acc, their elements at one
 // tap), where 2 * i and 2 * i + 1 come out of the same 32. What is no element is `fill`.
@@ -269,7 +227,7 @@ SDX_INLINE size_t pool_sixteens(const PoolShape& s, const float* x, float* y, si
 void max_of_channels(const PoolShape& s, const float* x, float* y) {
   for (size_t z = 0; z < s.out[0]; ++z) {
     for (size_t row = 0; row < s.out[1]; ++row, y += s.in[2]) {
-      const WindowRows rows(s, x, z, row);
+      const WindowRows rows(s, x, Reach(s, 0, z), row);
       const auto all = [&](auto as) __attribute__((always_inline)) {
         for (size_t c = 0; c < s.in[2]; c += 16) {
           const auto get = [c](const float* line) { return load(line + c); };
@@ -283,9 +241,21 @@ void max_of_channels(const PoolShape& s, const float* x, float* y) {
 }
 
 void max_of_rows(const PoolShape& s, const float* x, float* y, float* columns) {
+  const auto reach = ptrdiff_t((s.kernel[1] - 1) * s.dilation[1]);
+  const auto step = ptrdiff_t(s.stride[1] * s.in[2]);
   for (size_t z = 0; z < s.out[0]; ++z) {
+    const Reach in_depth(s, 0, z);
+    WindowRows rows(s, x, in_depth, 0);
+    bool was_whole = false;  // nothing of the windows above lay beside the image
     for (size_t row = 0; row < s.out[1]; ++row, y += s.out[2]) {
-      const WindowRows rows(s, x, z, row);
+      const ptrdiff_t top = ptrdiff_t(row * s.stride[1]) - ptrdiff_t(s.pad[1]);
+      const bool is_whole = top >= 0 && top + reach < ptrdiff_t(s.in[1]);
+      if (is_whole && was_whole) {
+        rows.first += step;
+      } else {
+        rows = WindowRows(s, x, in_depth, row);
+      }
+      was_whole = is_whole;
       if (!greatest_row<AsFloats>(s, rows, y, columns)) greatest_row<AsKeys>(s, rows, y, columns);
     }
   }
@@ -300,7 +270,9 @@ void max_pool_planes(const PoolWork& work, const float* x, float* y, size_t plan
   for (; s.reads_channels() && i < planes; ++i)
     max_of_channels(s, x + i * s.inputs(), y + i * s.outputs());
   constexpr size_t kManyTaps = 36;  // more than it takes to look down and along
-  if (s.taps() < kManyTaps) {
+  // Rows that are long enough for vectors of their own.
+  const bool in_rows = (finds_pairs(s) || finds_neighbours(s)) && s.out[2] > 24;
+  if (s.taps() < kManyTaps && !in_rows) {
     i += pool_sixteens(
         s, x, y, planes - i, staged, key_of(F32x16(-__builtin_inff())),
         [](float* pixels, size_t n) {

@@ -196,5 +196,17 @@ TEST(PoolPlane, reads_every_second_window_in_place) {
   }
 }
 
+TEST(PoolPlane, finds_the_greatest_of_rows_in_registers) {
+  for (const Planes kind : {Planes::numbers, Planes::specials, Planes::zeros}) {
+    for (const size_t columns : {25, 31, 32, 33, 47, 48, 49, 50, 62, 63, 64, 65, 109}) {
+      for (const size_t pad : {0, 1}) {
+        expect_reference_bits(square(13, columns, 3, 1, pad), kind);
+        expect_reference_bits(square(13, columns, 3, 2, pad), kind);
+        expect_reference_bits(square(13, columns, 2, 2, pad), kind);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sdx
