@@ -1,10 +1,12 @@
 #include "serve/oip/json_elements.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "serve/oip/decimal.h"
 #include "serve/oip/half.h"
 
 namespace sardonyx::serve {
@@ -14,12 +16,13 @@ using simdjson::ondemand::json_type;
 using simdjson::ondemand::value;
 
 // A number's characters; from_chars also takes "inf" and "nan", which JSON has not.
-std::string_view number_token(value& element) {
-  std::string_view token = element.raw_json_token();  // with the blanks behind it
+std::string_view number_token(std::string_view token) {  // with the blanks behind it
   while (!token.empty() && static_cast<unsigned char>(token.back()) <= ' ') token.remove_suffix(1);
   const size_t sign = !token.empty() && token.front() == '-' ? 1 : 0;
   return token.size() > sign && token[sign] >= '0' && token[sign] <= '9' ? token : "";
 }
+
+std::string_view number_token(value& element) { return number_token(element.raw_json_token()); }
 
 template <class T>
 bool parse_number(std::string_view token, T& to) {
@@ -164,6 +167,42 @@ bool put_nested(simdjson::ondemand::array array, const Dims& dims, size_t depth,
   return flat || dims.empty() || count == dims[depth];
 }
 
+// Most tensors are a flat list of numbers, for which the text is enough. False: it is not one, and
+// what was read is to be read again.
+template <class T>
+bool put_flat(std::string_view text, char* to, size_t count) {
+  const auto skip_blanks = [&] {
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\n' || text.front() == '\r' ||
+                             text.front() == '\t'))
+      text.remove_prefix(1);
+  };
+  for (size_t i = 0; i < count; ++i, to += sizeof(T)) {
+    if (!text.starts_with(i == 0 ? '[' : ',')) return false;
+    text.remove_prefix(1);
+    skip_blanks();
+    T number{};
+    std::string_view rest = text;
+    if (!read_plain_decimal(rest, number)) {
+      rest = text.substr(std::min(text.find_first_of(",]"), text.size()));
+      const std::string_view token = text.substr(0, text.size() - rest.size());
+      if (!parse_number(number_token(token), number)) return false;
+    }
+    text = rest;
+    std::memcpy(to, &number, sizeof number);
+    skip_blanks();
+  }
+  return count > 0 && text == "]";
+}
+
+bool put_flat(simdjson::ondemand::array& array, const Tensor& tensor, char* to) {
+  std::string_view text;
+  if (tensor.type() != Type::f32 && tensor.type() != Type::f64) return false;
+  if (array.raw_json().get(text) != simdjson::SUCCESS) return false;
+  while (!text.empty() && text.back() != ']') text.remove_suffix(1);  // blanks behind it
+  return tensor.type() == Type::f32 ? put_flat<float>(text, to, tensor.count())
+                                    : put_flat<double>(text, to, tensor.count());
+}
+
 bool in_json(Type type) {
   return element_bytes(type) != 0 ? type != Type::c64 && type != Type::c128 && type < Type::f8e4m3fn
                                   : type == Type::string;
@@ -185,6 +224,8 @@ Outcome<Tensor> read_json_elements(value data, Type type, const Dims& dims, std:
   simdjson::ondemand::array array;
   if (data.get_array().get(array) != simdjson::SUCCESS) return wrong("\"data\" is not an array");
   Tensor tensor(type, dims);
+  if (put_flat(array, tensor, static_cast<char*>(tensor.data()))) return tensor;
+  if (array.reset().error() != simdjson::SUCCESS) return wrong("\"data\" is malformed");
   Elements elements{type, static_cast<char*>(tensor.data()), *count};
   bool flat = dims.size() <= 1;
   if (!put_nested(array, dims, 0, elements, flat) || elements.left > 0) {

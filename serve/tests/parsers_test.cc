@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -8,6 +9,7 @@
 
 #include "serve/http/http1_parser.h"
 #include "serve/http/zip.h"
+#include "serve/oip/decimal.h"
 #include "serve/oip/framing.h"
 #include "serve/oip/half.h"
 #include "serve/oip/json.h"
@@ -137,6 +139,49 @@ TEST(Json, a_number_is_rounded_once) {
   ASSERT_TRUE(request);
   EXPECT_EQ(request->inputs[0].tensor.values<float>()[0], std::nextafter(1.0F, 2.0F));
   EXPECT_EQ(request->inputs[0].tensor.values<float>()[1], 1.0F);
+}
+
+// Decimals of every length with the point anywhere, and middles between floats cut off anywhere.
+TEST(Json, plain_decimals_are_read_as_the_library_reads_them) {
+  std::mt19937_64 random(5);
+  size_t plain = 0;
+  const auto check = [&]<class T>(const std::string& text, T) {
+    std::string_view rest = text;
+    T quick{}, careful{};
+    if (!read_plain_decimal(rest, quick)) return;
+    ++plain;
+    ASSERT_EQ(rest, "");
+    std::from_chars(text.data(), text.data() + text.size(), careful);
+    ASSERT_EQ(std::memcmp(&quick, &careful, sizeof(T)), 0) << text;
+  };
+  for (int i = 0; i < 200'000; ++i) {
+    std::string text = std::to_string(random() >> random() % 64);
+    if (const size_t behind = random() % 20; behind < text.size())
+      text.insert(text.size() - behind, behind > 0 ? "." : "");
+    if (random() % 2 == 0) text.insert(0, "-");
+    const auto low = static_cast<float>(random() % (1 << 24)) / 1024,
+               high = std::nextafter(low, 1e9F);
+    const std::string middle = std::to_string((double{low} + double{high}) / 2);
+    for (const std::string& one : {text, middle, middle.substr(0, random() % middle.size())}) {
+      check(one, float{});
+      check(one, double{});
+    }
+  }
+  EXPECT_GT(plain, 500'000U);
+}
+
+TEST(Json, lists_mix_plain_numbers_with_others) {
+  Body body;
+  const auto request =
+      read(R"({"inputs":[{"name":"x","datatype":"FP32","shape":[7],"data":)"
+           R"([ 1 ,-0.5,1e-5, "NaN" ,0.1234567890123456789012,16777217.0,2E2 ]}]})",
+           body);
+  ASSERT_TRUE(request) << request.failure().message;
+  const auto values = request->inputs[0].tensor.values<float>();
+  const float expected[] = {1, -0.5F, 1e-5F, NAN, 0.12345679F, 16777216, 200};
+  for (size_t i = 0; i < 7; ++i) {
+    EXPECT_TRUE(values[i] == expected[i] || (i == 3 && std::isnan(values[i]))) << i;
+  }
 }
 
 TEST(Json, what_is_no_number_is_refused) {
