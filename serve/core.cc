@@ -47,6 +47,13 @@ ServerSettings completed(ServerSettings settings) {
   return settings;
 }
 
+// A job of a client, and what its end needs.
+struct Asked : Job {
+  ExchangePtr exchange;
+  Core::Answer answer;
+  std::thread::id here = std::this_thread::get_id();  // of the exchange's reactor
+};
+
 // Outputs that were asked for in shared memory go there.
 std::optional<Failure> hand_over(const Regions& regions, const InferRequest& request,
                                  InferResult& result) {
@@ -106,21 +113,22 @@ void Core::control(const ExchangePtr& exchange, bool load, std::string name, std
 }
 
 void Core::infer(const ExchangePtr& exchange, std::shared_ptr<ServedModel> model,
-                 InferRequest request, Answer answer) {
-  auto job = std::make_shared<Job>();
-  job->model = std::move(model);
-  job->request = std::move(request);
-  const std::thread::id here = std::this_thread::get_id();
+                 InferRequest&& request, Answer answer) {
+  auto asked = std::make_shared<Asked>();
+  asked->model = std::move(model);
+  asked->request = std::move(request);
+  asked->exchange = exchange;
+  asked->answer = std::move(answer);
   // The job outlives `done`, which it calls: a plain pointer makes no circle.
-  job->done = [this, exchange, job = job.get(), here,
-               answer = std::move(answer)](Outcome<InferResult> outcome) {
+  asked->done = [this, job = asked.get()](Outcome<InferResult> outcome) {
     if (outcome) {
       if (auto failure = hand_over(regions, job->request, *outcome)) outcome = *std::move(failure);
     }
     if (outcome && !settings.record.empty()) record(settings.record, *job, *outcome);
+    const ExchangePtr& exchange = job->exchange;
     note_span(settings, *exchange, *job, outcome ? nullptr : &outcome.failure());
-    Response response = answer(std::move(outcome), job->request);
-    if (std::this_thread::get_id() == here) {
+    Response response = job->answer(std::move(outcome), job->request);
+    if (std::this_thread::get_id() == job->here) {
       exchange->respond(std::move(response));
       return;
     }
@@ -128,6 +136,7 @@ void Core::infer(const ExchangePtr& exchange, std::shared_ptr<ServedModel> model
     exchange->reactor.post(
         [exchange, shared_response] { exchange->respond(std::move(*shared_response)); });
   };
+  const JobPtr job = asked;
   if (scheduler->submit(job)) return;
   // Weak, because the job's end holds the exchange. Called in this thread, so not before now.
   exchange->on_gone = [weak = std::weak_ptr(job)] {

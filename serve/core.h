@@ -36,8 +36,8 @@ struct Core {
   // Runs a request; `answer` makes the response in whichever thread has the result, and the
   // exchange's own thread sends it.
   using Answer = std::function<Response(Outcome<InferResult>, const InferRequest&)>;
-  void infer(const ExchangePtr& exchange, std::shared_ptr<ServedModel> model, InferRequest request,
-             Answer answer);
+  void infer(const ExchangePtr& exchange, std::shared_ptr<ServedModel> model,
+             InferRequest&& request, Answer answer);
 };
 
 }  // namespace sardonyx::serve

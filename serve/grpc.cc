@@ -281,7 +281,7 @@ struct InferStream {
 class StreamPart final : public Exchange {
  public:
   StreamPart(const ExchangePtr& whole, std::shared_ptr<InferStream> state)
-      : Exchange(whole->reactor), whole_(whole), state_(std::move(state)) {
+      : Exchange(whole->reactor, whole->reactor.now()), whole_(whole), state_(std::move(state)) {
     peer = whole->peer;
   }
   void respond(Response response) override {

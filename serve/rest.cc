@@ -238,8 +238,7 @@ void Rest::infer(const ExchangePtr& exchange, const Call& call) {
   core_.infer(exchange, *std::move(model), *std::move(request),
               [zip](Outcome<InferResult> outcome, const InferRequest& asked) {
                 if (!outcome) return response_of(outcome.failure());
-                Response response =
-                    infer_json(std::make_shared<InferResult>(*std::move(outcome)), asked);
+                Response response = infer_json(*std::move(outcome), asked);
                 if (zip && response.pieces.empty() && response.text.size() > 1024) {
                   response.text = zipped(response.text);
                   response.headers.emplace_back("Content-Encoding", "gzip");

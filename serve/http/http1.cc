@@ -9,7 +9,8 @@ class Http1;
 
 class Http1Exchange final : public Exchange {
  public:
-  Http1Exchange(Reactor& reactor, Http1* protocol) : Exchange(reactor), protocol(protocol) {}
+  Http1Exchange(Reactor& reactor, Http1* protocol)
+      : Exchange(reactor, reactor.now()), protocol(protocol) {}
   void respond(Response response) override;
   Http1* protocol;  // none once answered or closed
 };
@@ -43,7 +44,7 @@ class Http1 final : public Protocol {
     return exchange_ != nullptr || parser_.started();
   }
   void closed() override;
-  void answered(Response response, const Request& request);
+  void answered(Response& response, const Request& request);
 
  private:
   bool work_on(std::string_view bytes);
@@ -104,7 +105,7 @@ void Http1::hand_over() {
   connection_.reactor().shared().handler->handle(exchange);
 }
 
-void Http1::answered(Response response, const Request& request) {
+void Http1::answered(Response& response, const Request& request) {
   if (draining_ || connection_.reactor().shared().draining.load(std::memory_order_relaxed)) {
     keep_alive_ = false;
   }
@@ -174,7 +175,7 @@ bool Http1::tick(Reactor::Clock::time_point now) {
 void Http1Exchange::respond(Response response) {
   if (protocol == nullptr) return;
   Http1* to = std::exchange(protocol, nullptr);
-  to->answered(std::move(response), request);
+  to->answered(response, request);
 }
 
 }  // namespace

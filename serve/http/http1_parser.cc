@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 
 namespace sardonyx::serve {
 namespace {
@@ -13,17 +14,36 @@ constexpr bool is_token(unsigned char c) {
   return std::string_view("!#$%&'*+-.^_`|~").find(static_cast<char>(c)) != std::string_view::npos;
 }
 
+// Each character of a token in lower case; 0 of the others.
 struct TokenTable {
-  bool is[256] = {};
+  char lower[256] = {};
   constexpr TokenTable() {
-    for (int c = 0; c < 256; ++c) is[c] = is_token(static_cast<unsigned char>(c));
+    for (int c = 0; c < 256; ++c) {
+      if (is_token(static_cast<unsigned char>(c)))
+        lower[c] = static_cast<char>(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+    }
   }
 };
 constexpr TokenTable kToken;
 
 bool token(std::string_view text) {
-  return !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](unsigned char c) { return kToken.is[c]; });
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](unsigned char c) { return kToken.lower[c] != 0; });
+}
+
+// Whether a header's value holds a control character but for tabs; eight bytes at a time, which
+// are looked at one by one only if one of them may be.
+bool holds_control(std::string_view value) {
+  const auto control = [](unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7f; };
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  for (uint64_t eight = 0; value.size() >= 8; value.remove_prefix(8)) {
+    std::memcpy(&eight, value.data(), 8);
+    const uint64_t deleted = eight ^ (kOnes * 0x7f);
+    const uint64_t found = ((eight - kOnes * 0x20) & ~eight) | ((deleted - kOnes) & ~deleted);
+    if ((found & (kOnes * 0x80)) != 0 && std::any_of(value.begin(), value.begin() + 8, control))
+      return true;
+  }
+  return std::any_of(value.begin(), value.end(), control);
 }
 
 bool same_word(std::string_view text, std::string_view lower) {
@@ -158,16 +178,17 @@ bool Http1Parser::parse_header(char* line, size_t size) {
     return bad(431, "SDX-V0106: more than " + std::to_string(limits_->headers) + " headers");
   }
   const std::string_view text(line, size);
-  const size_t colon = text.find(':');
-  if (colon == std::string_view::npos || !token(text.substr(0, colon))) {
+  size_t colon = 0;
+  while (colon < size) {
+    const char lower = kToken.lower[static_cast<unsigned char>(line[colon])];
+    if (lower == 0) break;
+    line[colon++] = lower;
+  }
+  if (colon == 0 || colon == size || line[colon] != ':') {
     return bad(400, "SDX-V0107: a header is not \"name: value\"");
   }
-  for (size_t i = 0; i < colon; ++i) {
-    if (line[i] >= 'A' && line[i] <= 'Z') line[i] = static_cast<char>(line[i] | 0x20);
-  }
   const std::string_view value = trimmed(text.substr(colon + 1));
-  const auto fits = [](unsigned char c) { return (c >= 0x20 && c != 0x7f) || c == '\t'; };
-  if (!std::all_of(value.begin(), value.end(), fits)) {
+  if (holds_control(value)) {
     return bad(400, "SDX-V0108: a header's value holds a control character");
   }
   request_.headers.push_back({text.substr(0, colon), value});

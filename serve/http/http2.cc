@@ -16,7 +16,7 @@ class Http2;
 class Http2Exchange final : public Exchange {
  public:
   Http2Exchange(Reactor& reactor, Http2* protocol, int32_t stream)
-      : Exchange(reactor), protocol(protocol), stream(stream) {}
+      : Exchange(reactor, reactor.now()), protocol(protocol), stream(stream) {}
   void respond(Response response) override;
   void send_part(Response part) override;
 

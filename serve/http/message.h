@@ -63,7 +63,8 @@ struct Response {
 // One request and its one answer. All calls in the reactor's thread, except `gone`.
 class Exchange {
  public:
-  explicit Exchange(Reactor& reactor) : reactor(reactor) {}
+  Exchange(Reactor& reactor, std::chrono::steady_clock::time_point began)
+      : reactor(reactor), began(began) {}
   virtual ~Exchange() = default;
   // Sends the answer; a second one, or one to a client that has left, goes nowhere.
   virtual void respond(Response response) = 0;
@@ -74,9 +75,9 @@ class Exchange {
   Request request;
   std::atomic<bool> gone = false;  // the client has left
   std::function<void()> on_gone;   // called once in the reactor's thread when it leaves
-  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
-  std::string peer;                    // its address, for logs
-  bool secure = false, http2 = false;  // over TLS; over HTTP/2
+  const std::chrono::steady_clock::time_point began;  // when the reactor woke for it
+  std::string peer;                                   // its address, for logs
+  bool secure = false, http2 = false;                 // over TLS; over HTTP/2
   // Of streams: called with the bytes of the body as they come, and once with end = true.
   std::function<void(std::string_view bytes, bool end)> on_data;
 };

@@ -226,7 +226,7 @@ Outcome<Outputs> ServedModel::run_named(Seat& seat, const std::vector<NamedValue
   }
   auto outputs = seat.session.try_run(inputs, options);
   if (!outputs) return failure_of(outputs.error());
-  return *std::move(outputs);
+  return std::move(*outputs);
 }
 
 Outcome<InferResult> ServedModel::run(Seat& seat, const InferRequest& request,
@@ -248,22 +248,24 @@ Outcome<InferResult> ServedModel::run(Seat& seat, const InferRequest& request,
   }
   auto ran = run_named(seat, inputs, request, stop, deadline, memory_by);
   if (!ran) return ran.failure();
-  auto outputs = std::make_shared<Outputs>(*std::move(ran));
+  const Outputs& outputs = *ran;
   if (!request.sequence.empty()) {
     const std::lock_guard lock(sequences_mutex);
     auto& states = sequences[request.sequence].states;
-    for (const auto& [output, name] : settings_.states) states[name] = outputs->value(output);
+    for (const auto& [output, name] : settings_.states) states[name] = outputs.value(output);
   }
-  InferResult result{name_, version_, request.id, {}, {}, outputs};
-  const size_t count = request.outputs.empty() ? outputs->size() : request.outputs.size();
+  // Each tensor keeps its own memory alive.
+  InferResult result{name_, version_, request.id, {}, {}, nullptr};
+  const size_t count = request.outputs.empty() ? outputs.size() : request.outputs.size();
+  result.outputs.reserve(count);
   for (size_t i = 0; i < count; ++i) {
-    const auto* tensor = std::get_if<Tensor>(&outputs->value(i));
+    const auto* tensor = std::get_if<Tensor>(&outputs.value(i));
     if (tensor == nullptr) {
       return Failure{Kind::bad_request,
-                     "SDX-V0413: output \"" + outputs->name(i) +
+                     "SDX-V0413: output \"" + outputs.name(i) +
                          "\" is not a tensor, and the protocol carries no others"};
     }
-    result.outputs.push_back({outputs->name(i), *tensor});
+    result.outputs.push_back({outputs.name(i), *tensor});
     if (request.digest) result.digests.push_back(tensor->digest());
   }
   return result;

@@ -15,8 +15,8 @@ namespace sardonyx::serve {
 Outcome<InferRequest> read_infer_json(Body& body, size_t json_bytes,
                                       const Regions& regions = no_regions());
 
-// The whole answer; binary tensors look into the result's memory.
-Response infer_json(std::shared_ptr<const InferResult> result, const InferRequest& request);
+// The whole answer; binary tensors look into the result's memory, which it then keeps.
+Response infer_json(InferResult result, const InferRequest& request);
 
 // A string with its quotes and escapes; what is not UTF-8 is replaced by U+FFFD.
 void append_json_string(std::string& to, std::string_view text);

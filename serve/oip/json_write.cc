@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -158,31 +159,38 @@ void append_json_elements(std::string& to, const Tensor& tensor) {
   to += ']';
 }
 
-Response infer_json(std::shared_ptr<const InferResult> result, const InferRequest& request) {
+Response infer_json(InferResult given, const InferRequest& request) {
   Response response;
+  std::shared_ptr<const InferResult> kept;
+  const auto is_binary = [&](const OutputTensor& output) {
+    return !output.shared && goes_binary(request, output);
+  };
+  if (std::any_of(given.outputs.begin(), given.outputs.end(), is_binary))
+    kept = std::make_shared<const InferResult>(std::move(given));
+  const InferResult& result = kept ? *kept : given;
   std::string& text = response.text;
   text.reserve(256);
   text += "{\"model_name\":";
-  append_json_string(text, result->model);
+  append_json_string(text, result.model);
   text += ",\"model_version\":";
-  append_json_string(text, result->version);
-  if (!result->id.empty()) {
+  append_json_string(text, result.version);
+  if (!result.id.empty()) {
     text += ",\"id\":";
-    append_json_string(text, result->id);
+    append_json_string(text, result.id);
   }
   text += ",\"outputs\":[";
-  for (size_t i = 0; i < result->outputs.size(); ++i) {
-    const OutputTensor& output = result->outputs[i];
+  for (size_t i = 0; i < result.outputs.size(); ++i) {
+    const OutputTensor& output = result.outputs[i];
     const Tensor& tensor = output.tensor;
     text += i > 0 ? ",{\"name\":" : "{\"name\":";
     append_json_string(text, output.name);
     text += ",\"datatype\":\"";
     text += datatype_of(tensor.type());
     text += "\",\"shape\":";
-    text += text_of(tensor.dims());
+    append_dims(text, tensor.dims());
     const bool shared = output.shared.has_value();
-    const bool binary = !shared && goes_binary(request, output);
-    if (binary || shared || !result->digests.empty()) {
+    const bool binary = is_binary(output);
+    if (binary || shared || !result.digests.empty()) {
       text += ",\"parameters\":{";
       if (shared) {
         text += "\"shared_memory_region\":";
@@ -194,13 +202,13 @@ Response infer_json(std::shared_ptr<const InferResult> result, const InferReques
                           ? piece_of(string_bytes(tensor))
                           : Piece{{static_cast<const char*>(tensor.data()),
                                    packed_bytes(tensor.type(), tensor.count())},
-                                  result};
+                                  kept};
         text += "\"binary_data_size\":" + std::to_string(piece.bytes.size());
         response.pieces.push_back(std::move(piece));
       }
-      if (!result->digests.empty()) {
+      if (!result.digests.empty()) {
         text += binary || shared ? ",\"digest\":\"" : "\"digest\":\"";
-        text += result->digests[i] + '"';
+        text += result.digests[i] + '"';
       }
       text += '}';
     }

@@ -1,5 +1,6 @@
 #include "serve/oip/request.h"
 
+#include <charconv>
 #include <cstring>
 
 namespace sardonyx::serve {
@@ -114,10 +115,20 @@ std::optional<size_t> count_of(const Dims& dims) {
   return empty ? 0 : count;
 }
 
+void append_dims(std::string& to, const Dims& dims) {
+  to += '[';
+  for (size_t i = 0; i < dims.size(); ++i) {
+    char text[24];
+    if (i > 0) to += ',';
+    to.append(text, std::to_chars(text, text + sizeof text, dims[i]).ptr);
+  }
+  to += ']';
+}
+
 std::string text_of(const Dims& dims) {
-  std::string text = "[";
-  for (size_t i = 0; i < dims.size(); ++i) text += (i > 0 ? "," : "") + std::to_string(dims[i]);
-  return text + "]";
+  std::string text;
+  append_dims(text, dims);
+  return text;
 }
 
 Outcome<Tensor> tensor_of_bytes(Type type, Dims dims, std::string_view bytes, std::string_view name,

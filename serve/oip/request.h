@@ -83,5 +83,6 @@ std::string string_bytes(const Tensor& tensor);
 // How many elements, or nothing if a size is negative or there are more than 2^48.
 std::optional<size_t> count_of(const Dims& dims);
 std::string text_of(const Dims& dims);  // "[1,3]"
+void append_dims(std::string& to, const Dims& dims);
 
 }  // namespace sardonyx::serve

@@ -301,8 +301,7 @@ class QueueWorker {
       answered.response = outcome.failure();
       return answered;
     }
-    Response response =
-        infer_json(std::make_shared<const InferResult>(*std::move(outcome)), request);
+    Response response = infer_json(*std::move(outcome), request);
     answered.by_reference = response.body_bytes() > settings_.inline_bytes;
     answered.response =
         answered.by_reference ? by_reference(settings_, response) : Outcome<Response>(response);
