@@ -3,7 +3,7 @@
 
   latency     what the server adds to a run, at one client: REST, gRPC, 602 KB
   throughput  requests per second of one core on a trivial model
-  peer        the same beside onnxruntime-node behind node's http and @grpc/grpc-js
+  peer        the same beside onnxruntime-node behind node's http and @grpc/grpc-js, and beside the system's own part (floor.cc)
   resnet50    the server beside `sardonyx bench`
   batching    16 clients of GPT-2's decoding step, with and without batching
   metrics     what metrics cost while a scraper reads them
@@ -13,7 +13,9 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
+import socket
 import statistics
 import struct
 import subprocess
@@ -112,6 +114,28 @@ def per_cpu_second(process, work):
     return work() / (load.cpu_s(process) - before)
 
 
+def whole_answer(port, path, body, headers):
+    """An answer's bytes as they come, head and all."""
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        client.sendall(f"POST {path} HTTP/1.1\r\nHost: a\r\n{lines}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        answer = client.recv(1 << 20)
+        head, _, rest = answer.partition(b"\r\n\r\n")
+        while len(rest) < int(re.search(rb"Content-Length: (\d+)", head)[1]):
+            more = client.recv(1 << 20)
+            answer, rest = answer + more, rest + more
+    return answer
+
+
+def floor(answer):
+    """A process that sends these bytes whatever it is asked, and its port: what the system alone takes."""
+    (FOLDER / "answer").write_bytes(answer)
+    if not (FOLDER / "floor").exists():
+        subprocess.run([os.environ.get("CXX", "c++"), "-O2", "-std=c++20", load.ROOT / "bench/serve/floor.cc", "-o", FOLDER / "floor"], check=True)
+    process = subprocess.Popen(load.pinned(SERVER, [FOLDER / "floor", FOLDER / "answer"]), stdout=subprocess.PIPE, text=True)
+    return process, json.loads(process.stdout.readline())["http"]
+
+
 def peer():
     for name, text, inputs in (("trivial", load.TRIVIAL, 4), ("dense 64-32-10", load.dense(64, 32, 10), 64)):
         models = folder(m=text)
@@ -120,23 +144,29 @@ def peer():
         body, tensors = load.json_body(values, [1, inputs]), [("x", "FP32", (1, inputs), struct.pack(f"<{inputs}f", *values))]
         process = subprocess.Popen(load.pinned(SERVER, ["node", load.ROOT / "bench/serve/peer.cjs", arguments.ort, arguments.grpc, FOLDER / "m.onnx"]),
                                    stdout=subprocess.PIPE, text=True)
+        alone = None
         try:
             ports = json.loads(process.stdout.readline())
             # Without looking before it sleeps: where clients are slower than it, that is no time of a request.
             with load.Server(arguments.program, models, SERVER, config={"look_microseconds": 0}) as server:
+                alone, alone_port = floor(whole_answer(server.port, "/v2/models/m/infer", *body))
                 rates = {"REST": [], "gRPC": []}
                 for _ in range(arguments.rounds):  # in turns, so that both see the same machine
-                    rest = [lambda port=port: load.wrk(port, "/v2/models/m/infer", *body, 32, arguments.seconds, CLIENT)["requests"] for port in (server.port, ports["http"])]
-                    rates["REST"].append([per_cpu_second(side, work) for side, work in zip((server.process, process), rest)])
+                    rest = [lambda port=port: load.wrk(port, "/v2/models/m/infer", *body, 32, arguments.seconds, CLIENT)["requests"] for port in (server.port, ports["http"], alone_port)]
+                    rates["REST"].append([per_cpu_second(side, work) for side, work in zip((server.process, process, alone), rest)])
                     calls = [lambda port=port, count=count: load.h2load(port, load.GRPC_PATH, load.grpc_body("m", tensors), load.GRPC_HEADERS, 8, 16, count, CLIENT) and count
                              for port, count in ((server.port, 20_000 * arguments.seconds), (ports["grpc"], 3000 * arguments.seconds))]
                     rates["gRPC"].append([per_cpu_second(side, work) for side, work in zip((server.process, process), calls)])
         finally:
-            process.kill()
+            for one in (process, alone):
+                if one:
+                    one.kill()
         for protocol, pairs in rates.items():
-            ours, theirs = (max(side) for side in zip(*pairs))
+            ours, theirs, *system = (max(side) for side in zip(*pairs))
             print(f"{protocol}, {name}: {ours:,.0f} requests per second of CPU time, the peer {theirs:,.0f}")
             say(f"{protocol}, {name}: times the peer's throughput of a core", ours / theirs, "times", 10, True)
+            for most in system:
+                say(f"{protocol}, {name}: the same, receiving and sending alone", most / theirs, "times")
 
 
 def with_weights(name, to):
