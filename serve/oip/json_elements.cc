@@ -171,27 +171,25 @@ bool put_nested(simdjson::ondemand::array array, const Dims& dims, size_t depth,
 // what was read is to be read again.
 template <class T>
 bool put_flat(std::string_view text, char* to, size_t count) {
+  const char *at = text.data(), *const end = at + text.size();
   const auto skip_blanks = [&] {
-    while (!text.empty() && (text.front() == ' ' || text.front() == '\n' || text.front() == '\r' ||
-                             text.front() == '\t'))
-      text.remove_prefix(1);
+    while (at != end && (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')) ++at;
   };
   for (size_t i = 0; i < count; ++i, to += sizeof(T)) {
-    if (!text.starts_with(i == 0 ? '[' : ',')) return false;
-    text.remove_prefix(1);
+    if (at == end || *at != (i == 0 ? '[' : ',')) return false;
+    ++at;
     skip_blanks();
     T number{};
-    std::string_view rest = text;
-    if (!read_plain_decimal(rest, number)) {
-      rest = text.substr(std::min(text.find_first_of(",]"), text.size()));
-      const std::string_view token = text.substr(0, text.size() - rest.size());
-      if (!parse_number(number_token(token), number)) return false;
+    const char* behind = read_plain_decimal(at, end, number);
+    if (behind == nullptr) {
+      behind = std::find_if(at, end, [](char c) { return c == ',' || c == ']'; });
+      if (!parse_number(number_token(std::string_view(at, behind)), number)) return false;
     }
-    text = rest;
+    at = behind;
     std::memcpy(to, &number, sizeof number);
     skip_blanks();
   }
-  return count > 0 && text == "]";
+  return count > 0 && std::string_view(at, end) == "]";
 }
 
 bool put_flat(simdjson::ondemand::array& array, const Tensor& tensor, char* to) {
