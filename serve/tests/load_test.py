@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """A server under mixed load: load_test.py PROGRAM SECONDS, where PROGRAM MODELS CONFIG serves (scripts/sanitize_serve.sh makes one with a
-sanitizer in it). Clients ask over REST and gRPC, break off in the middle, send noise, read metrics; models are replaced meanwhile; at
-the end SIGTERM drains. Fails if an answer is wrong, the server ends badly, or it writes anything that is not a line of its log."""
+sanitizer in it). Clients ask over REST and gRPC, in binary and ahead of their answers, break off in the middle, send noise, read
+metrics; models are replaced meanwhile; at the end SIGTERM drains. Fails if an answer is wrong, the server ends badly, or it writes
+anything that is not a line of its log."""
 import http.client
 import importlib
 import json
@@ -23,10 +24,12 @@ MODEL = '<ir_version: 8, opset_import: ["" : 17]> m (float[N, 4] x) => (float[N,
 STEPS = "\n".join(f"  t{i + 1} = MatMul ({f't{i}' if i else 'x'}, w)" for i in range(300))
 DEEP = ('<ir_version: 8, opset_import: ["" : 17]> deep (float[N, 64] x) => (float[N, 64] t300) <float[64, 64] w = {%s}> {\n%s\n}'
         % (", ".join(str((i * 37 % 101 - 50) / 400) for i in range(4096)), STEPS))
+# What goes in comes out, in both forms that an answer's memory has: the input's own, and the engine's.
+ECHO = '<ir_version: 8, opset_import: ["" : 17]> echo (float[N, M] x) => (float[N, M] y, float[N, M] z) { y = Identity (x)  z = Neg (x) }'
 folder = tempfile.mkdtemp()
 models = os.path.join(folder, "models")
 os.mkdir(models)
-for name, text in (("m", MODEL % 2), ("same", MODEL % 3), ("deep", DEEP)):
+for name, text in (("m", MODEL % 2), ("same", MODEL % 3), ("deep", DEEP), ("echo", ECHO)):
     with open(os.path.join(models, name + ".onnxtxt"), "w") as file:
         file.write(text)
 config = os.path.join(folder, "config.yaml")
@@ -82,6 +85,36 @@ def rest(rng):
         if answer.status != 200 or (name == "same" and body["outputs"][0]["data"] != [3 * v for v in values]):
             wrong.append((name, answer.status, str(body)[:300]))
         count("rest")
+
+
+def binary(rng):
+    """Tensors of any size in binary, several requests ahead of their answers, read slowly or not at all."""
+    while time.time() < end:
+        tensors = [rng.randbytes(4 * rng.choice([1, 7, 1000, 150_528])) for _ in range(rng.randint(1, 4))]
+        whole = b""
+        for data in tensors:
+            head = json.dumps({"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, len(data) // 4], "parameters": {"binary_data_size": len(data)}}],
+                               "outputs": [{"name": "y"}, {"name": "z"}], "parameters": {"binary_data_output": True}}).encode()
+            whole += (b"POST /v2/models/echo/infer HTTP/1.1\r\nHost: a\r\nInference-Header-Content-Length: %d\r\nContent-Length: %d\r\n\r\n"
+                      % (len(head), len(head) + len(data)) + head + data)
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
+            sender = threading.Thread(target=lambda: client.sendall(whole))
+            sender.start()
+            with client.makefile("rb") as answers:
+                for data in tensors:
+                    headers = dict(line.decode().strip().split(": ", 1) for line in iter(answers.readline, b"\r\n") if b": " in line)
+                    time.sleep(rng.choice([0, 0.005]))
+                    body = answers.read(int(headers["Content-Length"]))
+                    if body[int(headers["Inference-Header-Content-Length"]):][:len(data)] != data:
+                        wrong.append(("binary", len(data), body[:300]))
+            sender.join()
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
+            client.settimeout(0.05)
+            try:
+                client.sendall(whole)  # and leaves with all answers unread
+            except OSError:
+                pass
+        count("binary")
 
 
 def calls(rng):
@@ -147,7 +180,7 @@ def client(work, rng):
 
 
 until_ready()
-threads = [threading.Thread(target=client, args=(work, random.Random(i))) for i, work in enumerate([rest, rest, rest, calls, calls, break_off, replace])]
+threads = [threading.Thread(target=client, args=(work, random.Random(i))) for i, work in enumerate([rest, rest, rest, calls, calls, binary, break_off, replace])]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
 server.send_signal(signal.SIGTERM)
