@@ -25,6 +25,7 @@ clang++ -fsanitize=fuzzer,address,undefined "${objects[@]}" "$build/libsardonyx.
   -lwebp -lopenjp2 -lpthread -o "$work/serve_fuzz"
 printf '\x00POST /v2 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n' > "$work/corpus/http"
 printf '\x01{"inputs":[{"name":"x","datatype":"FP32","shape":[2,2],"data":[[1,2.5],[-0.0,"NaN"]]}],"parameters":{"digest":true}}' > "$work/corpus/json"
+printf '\x01{"inputs":[{"name":"x","datatype":"FP64","shape":[5],"data":[1,-0.25 , 1e-5,0.14285714285714285,16777217.000000001]}]}' > "$work/corpus/json_flat"
 printf '\x02\x0a\x01m\x2a\x0d\x0a\x01x\x12\x04FP32\x1a\x02\x01\x01\x3a\x04abcd' > "$work/corpus/proto"
 printf '\x03\x00\x00\x00\x00\x03\x0a\x01m' > "$work/corpus/frames"
 (printf '\x04'; printf hello | gzip -c) > "$work/corpus/zip"
