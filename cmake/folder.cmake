@@ -1,5 +1,5 @@
 # One folder of src/ is one target, sdx_<folder>, with the include path of the folders it may see and of no other.
-# HEADERS names what it starts from (precompiled.cmake). Its files are compiled in batches (batches.cmake), but those that
+# HEADERS names what it starts from (precompiled.cmake), ISA_HEADERS are what its kernels start from at each level. Its files are compiled in batches (batches.cmake), but those that
 # are compiled once not if it is ALONE; batches reach across its own folders where it is ACROSS. What only other programs
 # call, a folder that is OUTSIDE or files with the property SDX_OUTSIDE, is in the library, and `make demo` does not wait for it.
 #
@@ -54,7 +54,7 @@ if(SDX_OPTIMIZE)
 endif()
 
 function(sdx_folder name)
-  cmake_parse_arguments(ARG "COLD;ALONE;ACROSS;OUTSIDE" "HEADERS" "DEPS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "COLD;ALONE;ACROSS;OUTSIDE" "HEADERS" "DEPS;LINK;ISA_HEADERS" ${ARGN})
   set(dir ${CMAKE_SOURCE_DIR}/src/${name})
   # "#include <folder>/x.h" resolves through a directory that holds this folder alone.
   set(root ${CMAKE_BINARY_DIR}/road/${name})
@@ -114,13 +114,26 @@ function(sdx_folder name)
     sdx_batches(isa_sources 6 ${across} ${isa_sources})
     foreach(isa ${SDX_ISAS})
       sdx_objects(sdx_${name}_${isa} ${name} ${isa_sources})
-      target_compile_definitions(sdx_${name}_${isa} PRIVATE SDX_ISA=${isa} SDX_ISA_${isa}=1)
-      if(NOT isa STREQUAL "${SDX_CHECKED_ISA}")
-        target_compile_options(sdx_${name}_${isa} PRIVATE ${SDX_FLAGS_ISA})
+      sdx_compile_for(sdx_${name}_${isa} ${isa})
+      if(ARG_ISA_HEADERS)
+        # Intrinsics and lanes are read in once for each instruction set, not once for each file.
+        sdx_precompiled(${name}_${isa} SEES ${name} ${ARG_ISA_HEADERS})
+        if(TARGET sdx_headers_${name}_${isa})
+          sdx_compile_for(sdx_headers_${name}_${isa} ${isa})
+        endif()
+        sdx_precompile(sdx_${name}_${isa} ${name}_${isa})
       endif()
-      target_compile_options(sdx_${name}_${isa} PRIVATE ${SDX_FLAGS_${isa}})
     endforeach()
   endif()
+endfunction()
+
+# What tells the levels apart, for kernels and for the headers that they start from.
+function(sdx_compile_for target isa)
+  target_compile_definitions(${target} PRIVATE SDX_ISA=${isa} SDX_ISA_${isa}=1)
+  if(NOT isa STREQUAL "${SDX_CHECKED_ISA}")
+    target_compile_options(${target} PRIVATE ${SDX_FLAGS_ISA})
+  endif()
+  target_compile_options(${target} PRIVATE ${SDX_FLAGS_${isa}})
 endfunction()
 
 function(sdx_objects target folder)

@@ -4,6 +4,7 @@
 # includes for what this one does.
 #
 #   sdx_precompiled(op <op/op.h>)   the header set "op", built with the include path of src/op
+#   sdx_precompiled(kernel_avx2 SEES kernel <kernel/gemm/tile.h>)   and one of another name than the folder's
 #   sdx_precompile(target op)       `target` starts from it
 
 option(SDX_PRECOMPILED "compile common headers once" ON)
@@ -15,12 +16,16 @@ function(sdx_precompiled name)
   if(NOT SDX_PRECOMPILED)
     return()
   endif()
+  cmake_parse_arguments(ARG "" "SEES" "" ${ARGN})
+  if(NOT ARG_SEES)
+    set(ARG_SEES ${name})
+  endif()
   set(empty ${CMAKE_BINARY_DIR}/precompiled/${name}.cc)
   file(CONFIGURE OUTPUT ${empty} CONTENT "// Carries a precompiled header.\n")
   add_library(sdx_headers_${name} OBJECT ${empty})
   set_target_properties(sdx_headers_${name} PROPERTIES CXX_COMPILER_LAUNCHER "")
-  target_link_libraries(sdx_headers_${name} PRIVATE sdx_${name}_see)
-  target_precompile_headers(sdx_headers_${name} PRIVATE ${ARGN})
+  target_link_libraries(sdx_headers_${name} PRIVATE sdx_${ARG_SEES}_see)
+  target_precompile_headers(sdx_headers_${name} PRIVATE ${ARG_UNPARSED_ARGUMENTS})
 endfunction()
 
 function(sdx_precompile target name)
