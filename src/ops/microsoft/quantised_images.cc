@@ -121,7 +121,7 @@ constexpr OpOf<Composition> kGlobalAveragePool = composed<compose_global_average
 constexpr OpOf<Composition> kReduceMean =
     composed<compose_reduce_mean>(kDomain, "QLinearReduceMean", "ReduceMean of a quantised tensor.",
                                   kReduceMeanHistory, cases_reduce_mean);
-constexpr OpOf<Composition> kConv = composed<compose_conv>(
+constexpr OpOf<Composition> kQLinearConv = composed<compose_conv>(
     kDomain, "QLinearConv", "QLinearConv of images whose channels may lie last.", kConvHistory,
     cases_conv);
 
@@ -130,6 +130,6 @@ constexpr OpOf<Composition> kConv = composed<compose_conv>(
 extern const Op qlinear_average_pool = erase<kAveragePool>();
 extern const Op qlinear_global_average_pool = erase<kGlobalAveragePool>();
 extern const Op qlinear_reduce_mean = erase<kReduceMean>();
-extern const Op ms_qlinear_conv = erase<kConv>();
+extern const Op ms_qlinear_conv = erase<kQLinearConv>();
 
 }  // namespace sdx::ops::microsoft

@@ -94,7 +94,7 @@ std::vector<Case> cases_gate() {
 constexpr OpOf<Composition> kLinear = composed<compose_linear>(
     kDomain, "LinearAttention", "Attention whose state has one size, token by token.",
     kLinearHistory, cases_linear);
-constexpr OpOf<Composition> kConv = composed<compose_conv>(
+constexpr OpOf<Composition> kCausalConv = composed<compose_conv>(
     kDomain, "CausalConvWithState", "A convolution along time of each channel, with its past.",
     kConvHistory, cases_conv);
 constexpr OpOf<Composition> kGate = composed<compose_gate>(
@@ -104,7 +104,7 @@ constexpr OpOf<Composition> kGate = composed<compose_gate>(
 }  // namespace
 
 extern const Op ms_linear_attention = erase<kLinear>();
-extern const Op ms_causal_conv_with_state = erase<kConv>();
+extern const Op ms_causal_conv_with_state = erase<kCausalConv>();
 extern const Op linear_attention_gate = erase<kGate>();
 
 }  // namespace sdx::ops::microsoft

@@ -9,7 +9,6 @@
 namespace sdx::ops {
 namespace {
 
-using Mode = Resampling::Mode;
 using Coordinates = Resampling::Coordinates;
 
 // The taps of all axes, and those of an image's rows and columns with weights as float.
@@ -126,7 +125,7 @@ std::shared_ptr<const void> pack_resize(const Resize& a, const Call& call, Pool&
 }
 
 bool fits_resize_nearest(const Resize& a, const Call& call) {
-  return a.how.mode == Mode::nearest && plannable(a, call);
+  return a.how.mode == Resampling::Mode::nearest && plannable(a, call);
 }
 Status run_resize_nearest(const Resize&, Args& args) {
   take_nearest(static_cast<const Image*>(args.packed)->plan, args.in(0), args.out(), args.pool);
@@ -135,8 +134,8 @@ Status run_resize_nearest(const Resize&, Args& args) {
 
 // Only two axes of f32 change size, neighbours at the end or before the last.
 bool fits_resize_image(const Resize& a, const Call& call) {
-  if (a.how.mode == Mode::nearest || call.in[0].type != DType::f32 || call.in[0].rank() < 2 ||
-      !plannable(a, call))
+  if (a.how.mode == Resampling::Mode::nearest || call.in[0].type != DType::f32 ||
+      call.in[0].rank() < 2 || !plannable(a, call))
     return false;
   return row_axis(*plan_of(a, call)).has_value();
 }
