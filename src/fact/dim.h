@@ -32,7 +32,8 @@ class Dim {
   int64_t value() const { return constant_; }  // of a constant
   bool is_unknown() const;
   // Whether 64 bits hold it whatever the sizes are, which have 48: a number that is not large, or a
-  // sum of a few symbols, quotients, minima and maxima of such. A product of symbols may wrap around.
+  // sum of a few symbols, quotients, minima and maxima of such. A product of symbols may wrap
+  // around.
   bool never_wraps() const;
 
   Dim operator+(const Dim&) const;
