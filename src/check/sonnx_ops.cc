@@ -89,9 +89,9 @@ void max_pool(const model::Node& node, const Signature& signature, Wrong& wrong)
     const size_t axis = i % axes;
     const bool dilated = dilations != nullptr && dilations->ints.size() == axes;
     const int64_t step = dilated ? dilations->ints[axis] : 1;
+    if (step < 1 || pads->ints[i] < 1) continue;
     // pad >= (kernel - 1) * step + 1, without overflow.
-    const int64_t taps = step < 1 ? 0 : (pads->ints[i] - 1) / step + 1;
-    if (pads->ints[i] > 0 && taps >= kernel->ints[axis]) {
+    if ((pads->ints[i] - 1) / step + 1 >= kernel->ints[axis]) {
       wrong.push_back(fmt::format("padding {} on axis {} makes windows that miss the input",
                                   pads->ints[i], axis));
     }
