@@ -24,7 +24,8 @@ class Fitting {
     for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) {
       if (node.outputs[slot].present() && !holds({result, slot})) return false;
     }
-    return step.late || step.epilogue != nullptr || (in_place(step) && joined(step));
+    if (step.late || step.epilogue != nullptr) return true;
+    return in_place(step) && ((like != nullptr && joined_like(step, *like)) || joined(step));
   }
 
  private:
@@ -75,6 +76,21 @@ class Fitting {
       if (!input.present() || wire(input).root != wire(out).root) continue;
       const Fact &from = graph_.fact(input), &to = graph_.fact(out);
       if (from.type != to.type || *from.shape != *to.shape) return false;
+    }
+    return true;
+  }
+
+  // The same inputs at the same places inside of the result as in a node that does the same.
+  bool joined_like(const Step& step, const Step& like) const {
+    const typed::Node &node = graph_.node(step.node), &other = graph_.node(like.node);
+    if (node.op().joins == nullptr) return true;
+    const Layout::Wire &into = wire({step.node, 0}), &there = wire({like.node, 0});
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].present() || wire(node.inputs[i]).root != into.root) continue;
+      const Layout::Wire& its = wire(other.inputs[i]);
+      if (its.root != there.root ||
+          its.offset - there.offset != wire(node.inputs[i]).offset - into.offset)
+        return false;
     }
     return true;
   }

@@ -34,7 +34,7 @@ struct Layout {
 // need.
 Layout lay_out(const Plan& plan, const std::vector<bool>& growing = {});
 // Whether step `s` of a plan of the same steps can use it, for the sizes that its nodes have in
-// `graph`. `like`: a step that does the same, and fits as a view.
+// `graph`. `like`: a step that does the same, and fits.
 bool fits(const Layout& layout, size_t s, const Step& step, const typed::Graph& graph,
           const Options& options, const Step* like = nullptr);
 // Fills places, scratch offsets, arena_bytes, live_bytes and copied_outputs of the plan, and

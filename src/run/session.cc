@@ -208,7 +208,14 @@ bool Session::resize(const plan::Plan& before) {
       if (outlet.present() && other(outlet.node)) measure(view, outlet);
     });
   }
-  for (const Patch& patch : constants_) {
+  const auto renews_constants = [](const plan::Plan& one) {
+    return std::any_of(one.renewed.begin(), one.renewed.end(), [&](uint32_t id) {
+      return one.graph.node(id).kind == typed::Node::Kind::constant;
+    });
+  };
+  const bool constants_differ = renews_constants(before) || renews_constants(plan);
+  for (size_t i = 0; constants_differ && i < constants_.size(); ++i) {
+    const Patch& patch = constants_[i];
     if (other(patch.place.index)) views_[patch.view].raw = bytes_at(patch.place, plan.graph);
   }
   std::erase_if(arguments_, [&](const auto& of_step) {

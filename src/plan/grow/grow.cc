@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/fetch.h"
 #include "plan/grow/resizing.h"
 #include "plan/warranted.h"
 
@@ -44,6 +45,10 @@ class Grower {
   bool choose(const Graph& graph, const Resizing& sizes, Pool& pool) {
     chosen_at_.assign(base_.unplaced.steps.size(), kNone);
     const std::vector<uint32_t> steps = steps_of(base_, sizes.changed());
+    for (const uint32_t s : steps) {
+      fetch(&base_.unplaced.steps[s], sizeof(Step));
+      fetch(base_.layout->wires[base_.unplaced.steps[s].node].data(), sizeof(Layout::Wire));
+    }
     chosen_.reserve(steps.size());
     for (const uint32_t s : steps) {
       const Step& step = base_.unplaced.steps[s];
@@ -62,8 +67,9 @@ class Grower {
     const Layout& layout = *base_.layout;
     for (const Chosen& one : chosen_) {
       const Chosen* like = one.like == kNone ? nullptr : &chosen_[one.like];
-      const Step* view = like != nullptr && layout.views[like->step] ? &like->now : nullptr;
-      if (!fits(layout, one.step, one.now, graph, options, view)) return false;
+      const bool alike = like != nullptr && layout.views[like->step] == layout.views[one.step];
+      if (!fits(layout, one.step, one.now, graph, options, alike ? &like->now : nullptr))
+        return false;
     }
     // A node that is as in the base may still be larger than where the layout was made.
     for (const uint32_t s : base_.moved) {

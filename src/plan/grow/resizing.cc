@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/fetch.h"
+
 namespace sdx::plan {
 
 using typed::Graph;
@@ -219,6 +221,14 @@ bool Resizing::leaves(const OpenInputs& inputs, const Folded& folded,
 Result<bool> Resizing::run(const OpenInputs& inputs, const Bindings& bindings, const Folded& folded,
                            const std::vector<uint32_t>& before, Graph& graph) {
   const Graph& old = base_.unplaced.graph;
+  // Nodes lie apart, and were not looked at since their sizes were last met.
+  for (const uint32_t id : before) fetch(&graph.node(id), sizeof(typed::Node));
+  for (const uint32_t id : before) fetch(graph.node(id).outputs.data(), sizeof(Fact));
+  for (const uint32_t id : before) {
+    const Facts& outputs = graph.node(id).outputs;
+    if (!outputs.empty() && outputs[0].shape)
+      fetch(outputs[0].shape->data(), outputs[0].rank() * sizeof(Dim));
+  }
   if (!leaves(inputs, folded, before, graph)) return false;
   Nodes stale(old.size());
   for (const uint32_t id : before) {
