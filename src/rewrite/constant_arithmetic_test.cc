@@ -26,12 +26,6 @@ typed::Graph graph_on(const char* text, Tensor value) {
   return *std::move(made);
 }
 
-size_t operators(const typed::Graph& graph) {
-  size_t count = 0;
-  for (const typed::Node& node : graph.nodes()) count += node.kind == typed::Node::Kind::op ? 1 : 0;
-  return count;
-}
-
 const char* const kCast = R"(graph "g" {
   %x = input : f32[1,1024]
   %w = <f16[1024,1024] #0>

@@ -71,8 +71,11 @@ class KnownValues {
                                         [&](Outlet in) { return !in.present() || exact[in.node]; });
       if (!exact[id] || is_output[id]) continue;
       const Fact& fact = node.outputs[0];
-      const uint32_t same = are_numbers(fact) ? id : first.emplace(text_of(fact), id).first->second;
-      if (are_numbers(fact) || same != id) same_as_[id] = same;
+      if (are_numbers(fact)) {
+        same_as_[id] = id;
+      } else if (const auto [at, fresh] = first.emplace(text_of(fact), id); !fresh) {
+        same_as_[id] = at->second;
+      }
     }
   }
 

@@ -5,12 +5,6 @@
 namespace sdx::rewrite {
 namespace {
 
-size_t operators(const typed::Graph& graph) {
-  size_t count = 0;
-  for (const typed::Node& node : graph.nodes()) count += node.kind == typed::Node::Kind::op ? 1 : 0;
-  return count;
-}
-
 TEST(KnownValues, a_size_that_types_tell_is_a_constant_and_folds) {
   const typed::Graph before = graph(R"(graph "g" {
   %x = input : f32[2,N,36]

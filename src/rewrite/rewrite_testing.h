@@ -19,6 +19,12 @@ inline typed::Graph graph(std::string_view text) {
   return *std::move(parsed);
 }
 
+inline size_t operators(const typed::Graph& graph) {
+  size_t count = 0;
+  for (const typed::Node& node : graph.nodes()) count += node.kind == typed::Node::Kind::op ? 1 : 0;
+  return count;
+}
+
 inline Tensor some(const Dims& dims, uint32_t seed, float scale = 0x1p-31f) {
   Tensor tensor = Tensor::make(DType::f32, dims);
   for (size_t i = 0; i < tensor.count(); ++i) {
