@@ -14,11 +14,16 @@ jobs=${JOBS:-$(nproc)}
 parts=("$@")
 [ ${#parts[@]} -eq 0 ] && parts=(release debug asan tsan tidy clang options)
 
+build() {  # PRESET [target...]
+  local preset=$1
+  shift
+  cmake --preset "$preset" >/dev/null && cmake --build "build-$preset" -j "$jobs" ${@:+--target "$@"} >"build-$preset.log" 2>&1 ||
+    { grep -E 'error|FAILED' "build-$preset.log" | head -20; return 1; }
+}
 build_and_test() {  # PRESET FILTER [target...]
   local preset=$1 filter=$2
   shift 2
-  cmake --preset "$preset" >/dev/null && cmake --build "build-$preset" -j "$jobs" ${@:+--target "$@"} >"build-$preset.log" 2>&1 ||
-    { grep -E 'error|FAILED' "build-$preset.log" | head -20; return 1; }
+  build "$preset" "$@" || return 1
   (cd "build-$preset" && ctest --output-on-failure -j "$jobs" -R "$filter")
 }
 folders() { sed -n 's/^ *sdx_folder(\([a-z_]*\).*/\1/p' CMakeLists.txt; }
@@ -51,8 +56,7 @@ clang() { build_and_test clang "$folder_tests" $(test_programs) sardonyx_cli && 
 options() {
   local preset
   for preset in o0 lto; do
-    cmake --preset $preset >/dev/null && cmake --build build-$preset -j "$jobs" --target sardonyx_cli >build-$preset.log 2>&1 &&
-      same_digests build-$preset || return 1
+    build $preset sardonyx_cli && same_digests build-$preset || return 1
   done
 }
 
