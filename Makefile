@@ -37,7 +37,7 @@ demo: configure
 	scripts/demo.sh $(BUILD)
 
 # Times against onnxruntime, in one run; ARGS as for bench/compare.py.
-bench: configure
+bench: configure-test
 	cmake --build $(BUILD) -j $(JOBS) --target sardonyx_cli
 	bench/compare.py --build $(BUILD) $(ARGS)
 
