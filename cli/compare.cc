@@ -57,21 +57,32 @@ struct Recorder : run::Observer {
   }
 };
 
+// What all runs have in common.
+struct Subject {
+  typed::Graph graph;
+  CompileOptions options;
+  std::vector<Value> inputs;
+};
+
 struct Run {
-  std::shared_ptr<const plan::Compiled> compiled;
+  bool optimize, reference;  // how it was compiled
   std::vector<Value> outputs;
   Recorder recorder;
 };
 
-Result<Run> run_with(const Loaded& loaded, const typed::Graph& graph, bool optimize,
-                     bool reference) {
-  Run run;
-  CompileOptions options = loaded.options;
-  options.optimize = optimize;
-  options.reference = reference;
-  SDX_ASSIGN(run.compiled, compile(graph, options));
-  SDX_ASSIGN(run.outputs,
-             run::Session(run.compiled).run(loaded.inputs, {.observer = &run.recorder}));
+// A plan holds constants of its own, so there is one at a time.
+Status record(const Subject& subject, Run& run, Recorder& recorder) {
+  CompileOptions options = subject.options;
+  options.optimize = run.optimize;
+  options.reference = run.reference;
+  SDX_ASSIGN(const auto compiled, compile(subject.graph, options));
+  SDX_ASSIGN(run.outputs, run::Session(compiled).run(subject.inputs, {.observer = &recorder}));
+  return {};
+}
+
+Result<Run> run_with(const Subject& subject, bool optimize, bool reference) {
+  Run run{.optimize = optimize, .reference = reference, .outputs = {}, .recorder = {}};
+  SDX_TRY(record(subject, run, run.recorder));
   return run;
 }
 
@@ -102,24 +113,25 @@ std::string first_difference(const Value& a, const Value& b) {
   return fmt::format("{} against {}", fact_of(a).text(), fact_of(b).text());
 }
 
-Tensor value_of(const Run& run, const Loaded& loaded, const Recorder::Wire& wire) {
+Tensor value_of(const Subject& subject, const Run& run, const Recorder::Wire& wire) {
   Recorder one;
   one.wanted = &wire;
-  (void)run::Session(run.compiled).run(loaded.inputs, {.observer = &one}).ok();
+  Run again{.optimize = run.optimize, .reference = run.reference, .outputs = {}, .recorder = {}};
+  (void)record(subject, again, one).ok();
   return one.value;
 }
 
 // Compares outputs; on a difference names the first wire of `a` and `b` that stands for one node
 // and differs.
-bool same(const Loaded& loaded, const char* a_name, const Run& a, const char* b_name, const Run& b,
-          Lines& lines) {
+bool same(const Subject& subject, const char* a_name, const Run& a, const char* b_name,
+          const Run& b, Lines& lines) {
   bool equal_outputs = true;
   for (size_t i = 0; i < a.outputs.size(); ++i) {
     const std::string why = first_difference(a.outputs[i], b.outputs[i]);
     if (why.empty()) continue;
     equal_outputs = false;
     lines.push_back(fmt::format("{} and {} differ: output \"{}\": {}", a_name, b_name,
-                                a.compiled->graph().outputs()[i].name, why));
+                                subject.graph.outputs()[i].name, why));
   }
   for (const Recorder::Wire& wire : a.recorder.wires) {
     if (equal_outputs || wire.name.empty()) continue;
@@ -127,7 +139,7 @@ bool same(const Loaded& loaded, const char* a_name, const Run& a, const char* b_
       if (other.name != wire.name || other.slot != wire.slot || other.hash == wire.hash) continue;
       lines.push_back(fmt::format(
           "first at node \"{}\" ({}, {}) output {}: {}", wire.name, wire.op, other.op, wire.slot,
-          first_difference(value_of(a, loaded, wire), value_of(b, loaded, other))));
+          first_difference(value_of(subject, a, wire), value_of(subject, b, other))));
       return false;
     }
   }
@@ -135,36 +147,40 @@ bool same(const Loaded& loaded, const char* a_name, const Run& a, const char* b_
 }
 
 // Every wire of two runs of one graph.
-bool same_wires(const Loaded& loaded, const Run& reference, const Run& kernels, Lines& lines) {
+bool same_wires(const Subject& subject, const Run& reference, const Run& kernels, Lines& lines) {
   const auto &a = reference.recorder.wires, &b = kernels.recorder.wires;
   for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     if (a[i].hash == b[i].hash) continue;
     lines.push_back(fmt::format(
         "reference and kernels differ: node \"{}\" ({}) output {}: {}", a[i].name, a[i].op,
         a[i].slot,
-        first_difference(value_of(reference, loaded, a[i]), value_of(kernels, loaded, b[i]))));
+        first_difference(value_of(subject, reference, a[i]), value_of(subject, kernels, b[i]))));
     return false;
   }
   return a.size() == b.size();
 }
 
 Result<bool> compare(const Flags& flags) {
-  SDX_ASSIGN(const Loaded loaded, load(flags.model, flags.engine, flags.inputs));
-  SDX_ASSIGN(const typed::Graph graph, type(loaded.model, loaded.options));
-  SDX_ASSIGN(const Run reference, run_with(loaded, graph, false, true));
-  SDX_ASSIGN(const Run kernels, run_with(loaded, graph, false, false));
-  SDX_ASSIGN(const Run optimized, run_with(loaded, graph, true, false));
+  SDX_ASSIGN(Loaded loaded, load(flags.model, flags.engine, flags.inputs));
+  const int threads = loaded.compiled->pool().threads();
+  loaded.plan.reset();
+  loaded.compiled.reset();
+  SDX_ASSIGN(typed::Graph graph, type(std::move(loaded.model), loaded.options));
+  const Subject subject{std::move(graph), std::move(loaded.options), std::move(loaded.inputs)};
+  SDX_ASSIGN(const Run reference, run_with(subject, false, true));
+  SDX_ASSIGN(const Run kernels, run_with(subject, false, false));
+  SDX_ASSIGN(const Run optimized, run_with(subject, true, false));
   Lines lines;
-  const bool wires = same_wires(loaded, reference, kernels, lines);
-  const bool outputs = same(loaded, "kernels", kernels, "optimised", optimized, lines);
+  const bool wires = same_wires(subject, reference, kernels, lines);
+  const bool outputs = same(subject, "kernels", kernels, "optimised", optimized, lines);
   if (flags.json) {
     print_json({{"model", flags.model},
                 {"equal", wires && outputs},
                 {"wires", reference.recorder.wires.size()},
                 {"outputs", reference.outputs.size()},
                 {"steps", optimized.recorder.wires.size()},
-                {"threads", loaded.compiled->pool().threads()},
-                {"isa", isa_name(loaded.options.isa)},
+                {"threads", threads},
+                {"isa", isa_name(subject.options.isa)},
                 {"differences", lines}});
     return wires && outputs;
   }
@@ -174,8 +190,7 @@ Result<bool> compare(const Flags& flags) {
       "equal bits: %zu wires, %zu outputs; reference, kernels (%s, %d threads) and optimised (%zu "
       "steps)\n",
       reference.recorder.wires.size(), reference.outputs.size(),
-      std::string(isa_name(loaded.options.isa)).c_str(), loaded.compiled->pool().threads(),
-      optimized.recorder.wires.size());
+      std::string(isa_name(subject.options.isa)).c_str(), threads, optimized.recorder.wires.size());
   return true;
 }
 
