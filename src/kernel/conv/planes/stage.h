@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "kernel/conv/planes/work.h"
+#include "kernel/simd/numbers.h"
 #include "kernel/simd/registers.h"
 #include "kernel/simd/unroll.h"
 
