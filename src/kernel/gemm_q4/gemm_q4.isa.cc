@@ -90,6 +90,14 @@ constexpr int next_rows(int first) {
   return std::endian::native == std::endian::little ? first / 2 : -first / 2;
 }
 
+// A group is one stretch of memory, and the next one lies behind it. Where its panels are read in
+// turns, prefetchers see gaps, so the first turn fetches for all of them; and far ahead, since a
+// step takes less time than memory.
+SDX_INLINE void fetch_ahead(const char* at, size_t step) {
+  constexpr size_t kAhead = 8192, kLine = 64;
+  for (size_t i = 0; i < step; i += kLine) __builtin_prefetch(at + kAhead + i, 0, 2);
+}
+
 // Walks down `Panels` panels of a group; take(row, weights) gets the elements of each row as
 // floats.
 template <int Panels, bool Zeros, class Take>
@@ -111,6 +119,7 @@ SDX_INLINE void each_row(const Q4Block& b, size_t panel, Take&& take) {
     at += Zeros ? 2 * step : step;
     for (size_t row = first; row < end; row += kQ4Rows, at += step) {
       const size_t rows = end - row;
+      if (panel == 0) fetch_ahead(at, step);
       const auto walk = [&](auto whole) __attribute__((always_inline)) {
         repeat<int(kQ4Rows) / kRowsPerLoad>([&](int load) __attribute__((always_inline)) {
           const int first_row = load * kRowsPerLoad;
