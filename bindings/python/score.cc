@@ -7,6 +7,7 @@
 #include "npy.h"
 #include "rowwise/rowwise.h"
 #include "score/merge.h"
+#include "score/pace.h"
 #include "score/row_model.h"
 
 namespace sdx::python {
@@ -61,6 +62,10 @@ py::dict read_rows(const std::string& path,
 
 void bind_score(py::module_& m) {
   m.def("row_wise", &row_wise);
+  py::class_<rows::Pace>(m, "Pace")
+      .def(py::init([] { return rows::Pace(0); }))
+      .def_property_readonly("rows", &rows::Pace::rows)
+      .def("took", &rows::Pace::took);
   m.def("read_rows", &read_rows);
   m.def("files_of",
         [](const std::vector<std::string>& given) { return need(rows::files_of(given)); });

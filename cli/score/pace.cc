@@ -4,17 +4,27 @@
 
 namespace sdx::cli::score {
 
+size_t Pace::fastest(size_t count) const {
+  const auto faster = [](const Size& a, const Size& b) { return a.row_s < b.row_s; };
+  return size_t(std::min_element(sizes_.begin(), sizes_.begin() + count, faster) - sizes_.begin());
+}
+
 void Pace::took(int64_t rows, double seconds) {
   if (settled_ || rows != rows_) return;  // the last rows of a part may be fewer
-  if (runs_++ == 0) return;
-  fastest_ = runs_ == 2 ? seconds : std::min(fastest_, seconds);
-  if (runs_ <= kTimed) return;
-  row_s_[at_] = fastest_ / static_cast<double>(rows);
-  if (row_s_[at_] < row_s_[best_]) best_ = at_;
-  settled_ = at_ + 1 == kSizes.size() || row_s_[at_] > row_s_[best_] * kMuchSlower;
-  at_ = settled_ ? best_ : at_ + 1;
+  Size& size = sizes_[at_];
+  if (!size.has_a_plan) {
+    size.has_a_plan = true;
+    return;
+  }
+  size.row_s = std::min(size.row_s, seconds / static_cast<double>(rows));
+  // Not judged in the first turn, which may have been a slow moment.
+  if (turn_ > 0 && at_ > 0 && size.row_s > sizes_[fastest(at_)].row_s * kMuchSlower) tried_ = at_ + 1;
+  if (++at_ >= tried_) {
+    at_ = 0;
+    settled_ = ++turn_ == kTurns;
+  }
+  if (settled_) at_ = fastest(kSizes.size());
   rows_ = kSizes[at_];
-  runs_ = 0;
 }
 
 }  // namespace sdx::cli::score

@@ -1,12 +1,14 @@
 // Pace: how many rows a run takes. No bit depends on that, so it is what is fastest: few rows stay
 // in a core's cache from one step to the next, and processes beside each other then share no more
 // than they must; many rows share one reading of weights that no cache holds. The rows that are to
-// be scored tell, on the machine that scores them: sizes are tried from small to large, unless one
-// was given.
+// be scored tell, on the machine that scores them: sizes are tried in turns, from small to large,
+// unless one was given. In turns, because a machine is slow for a moment now and then, above all
+// where many processes start at once, and a size that was tried only then would be thought slow.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <limits>
 
 namespace sdx::cli::score {
 
@@ -21,16 +23,23 @@ class Pace {
 
  private:
   static constexpr std::array<int64_t, 3> kSizes = {4, 16, 64};
-  static constexpr int kTimed = 3;  // runs of a size; one before them makes its plan
+  static constexpr int kTurns = 4;
   // A size that is so much slower than a smaller one is not the way to a faster one.
   static constexpr double kMuchSlower = 1.25;
 
+  struct Size {
+    bool has_a_plan = false;  // the first run of a size makes it
+    double row_s = std::numeric_limits<double>::infinity();  // seconds of a row, in its fastest run
+  };
+
+  // The fastest of the first so many sizes.
+  size_t fastest(size_t count) const;
+
   int64_t rows_;
   bool settled_;
-  size_t at_ = 0, best_ = 0;
-  int runs_ = 0;
-  double fastest_ = 0;                         // seconds of the fastest run of the size at hand
-  std::array<double, kSizes.size()> row_s_{};  // seconds of a row, by size
+  int turn_ = 0;
+  size_t at_ = 0, tried_ = kSizes.size();
+  std::array<Size, kSizes.size()> sizes_{};
 };
 
 }  // namespace sdx::cli::score

@@ -34,6 +34,7 @@ if importlib.util.find_spec("sardonyx") is None:
 
 import sardonyx  # noqa: E402
 import sardonyx.dask  # noqa: E402
+from sardonyx import _sardonyx  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PROGRAM = os.environ.get("SARDONYX", str(ROOT / "build/sardonyx"))
@@ -142,9 +143,8 @@ class Dask(unittest.TestCase):
                               check=True, capture_output=True, text=True, timeout=120).stdout.splitlines()
 
     def test_a_run_takes_as_many_rows_as_turn_out_fastest(self):
-        from sardonyx.dask._worker import Pace
         for row_s, expected in (({4: 1, 16: 2, 64: 1}, 4), ({4: 3, 16: 2, 64: 2.1}, 16), ({4: 3, 16: 3.1, 64: 1}, 64), ({4: 1, 16: 1.1, 64: 1.2}, 4)):
-            pace = Pace()
+            pace = _sardonyx.Pace()
             for _ in range(20):
                 pace.took(1, 0.001)  # the last rows of a part tell nothing
                 pace.took(pace.rows, pace.rows * row_s[pace.rows])

@@ -48,30 +48,6 @@ def _cached_model(sha256, data):
         return None
 
 
-class Pace:
-    """How many rows a run takes, where nobody said: no bit depends on it, so it is what is fastest on this worker. Rows that are to be
-    scored tell: sizes are tried from small, which stay in a cache, to large, which share a reading of weights."""
-
-    SIZES, TIMED, MUCH_SLOWER = (4, 16, 64), 3, 1.25
-
-    def __init__(self):
-        self.left, self.best, self.rows, self.times = list(self.SIZES[1:]), None, self.SIZES[0], []
-
-    def took(self, rows, seconds):
-        if self.left is None or rows != self.rows:
-            return
-        self.times.append(seconds)
-        if len(self.times) <= self.TIMED:  # the first one makes a plan
-            return
-        row_s, self.times = min(self.times[1:]) / rows, []
-        if self.best is None or row_s < self.best[0]:
-            self.best = (row_s, rows)
-        if not self.left or row_s > self.best[0] * self.MUCH_SLOWER:
-            self.left, self.rows = None, self.best[1]
-        else:
-            self.rows = self.left.pop(0)
-
-
 class Model:
     """A model on its way: its bytes, their SHA-256, and how it is compiled."""
 
@@ -107,7 +83,7 @@ class Model:
             return [np.empty((0, *(max(size, 0) for size in row)), dtype) for _, dtype, row in self.outputs]
         session, given = self.session(), self.ports["most_rows"] or self.batch
         with _lock:
-            pace = _paces.setdefault((self.sha256, tuple(sorted(self.options.items()))), Pace())
+            pace = _paces.setdefault((self.sha256, tuple(sorted(self.options.items()))), _sardonyx.Pace())
         names = [output[0] for output in self.outputs]
         made, first = None, 0
         while first < rows:
