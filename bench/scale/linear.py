@@ -6,13 +6,15 @@
 Each process has as many rows whatever their number, so a machine that scales takes as long for 16 as for 1. Rounds alternate; the best
 of each number counts. The digest of each job is compared with that of one process over the same rows. "cpu_s" is the processor time
 of one process, on average: where it grows with their number, they share something (a core's two threads, caches, memory, the clock);
-where only the time on the clock grows, they wait (for the disk: each part is synced). "machine" is what the same number of
-processes get of linear that share nothing: `sardonyx bench` of a product in the cache, at the same time, the slowest counts. Virtual
-cores are often the two threads of half as many, which no program can make linear.
+where only the time on the clock grows, they wait (for the disk: each part is synced). "apart" is what the same number of processes
+get of linear, at the same time, that share neither rows nor results: each has a file and a folder of its own and knows of no other.
+What `score` costs by sharing is the difference; what is missing from both is the machine's (virtual cores share caches, memory and
+often the units of a core with each other and with neighbours unseen).
 """
 
 import argparse
 import json
+import math
 import os
 import pathlib
 import random
@@ -49,30 +51,32 @@ def write_rows(path, rows, shape):
             file.write(block[:4 * size * min(16, rows - first)])
 
 
-def run(program, model, rows, out, processes, options):
-    shutil.rmtree(out, ignore_errors=True)
-    words = [program, "score", model, "--input", rows, "--out", out, "--threads", "1", *options]
+def timed(jobs):
+    """Seconds until the last of these command lines has ended, side by side, and the processor time of one on average."""
     begin = time.perf_counter()
-    all_ = [subprocess.Popen([*words, "--shard", f"{i}/{processes}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            for i in range(processes)]
+    all_ = [subprocess.Popen(job, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for job in jobs]
     ends = [os.wait4(process.pid, 0) for process in all_]
     seconds = time.perf_counter() - begin
     assert not any(status for _, status, _ in ends), ends
-    cpu = sum(usage.ru_utime + usage.ru_stime for _, _, usage in ends) / processes
+    return seconds, sum(usage.ru_utime + usage.ru_stime for _, _, usage in ends) / len(jobs)
+
+
+def scored(program, model, rows, out, *options):
+    return [program, "score", model, "--input", rows, "--out", out, "--threads", "1", *options]
+
+
+def together(program, model, rows, out, processes, options):
+    shutil.rmtree(out, ignore_errors=True)
+    seconds, cpu = timed([scored(program, model, rows, out, "--shard", f"{i}/{processes}", *options) for i in range(processes)])
     return seconds, cpu, subprocess.run([program, "score", "--merge", out], check=True, capture_output=True, text=True).stdout
 
 
-KERNEL = """<ir_version: 8, opset_import: ["" : 17]>
-k (float[64,64] x) => (float[64,64] y) { y = MatMul(x, x) }
-"""
-
-
-def alone_on_its_core(program, folder, processes):
-    """Seconds of the slowest of so many processes that share nothing."""
-    (folder / "k.onnxtxt").write_text(KERNEL)
-    words = [program, "bench", folder / "k.onnxtxt", "--threads", "1", "--runs", "150000", "--warmup", "20000", "--json"]
-    all_ = [subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) for _ in range(processes)]
-    return max(json.loads(process.communicate()[0])["median_ms"] for process in all_)
+def apart(program, model, folder, processes, options):
+    jobs = []
+    for i in range(processes):
+        shutil.rmtree(folder / f"out_{i}", ignore_errors=True)
+        jobs.append(scored(program, model, folder / f"apart_{i}.npy", folder / f"out_{i}", *options))
+    return timed(jobs)[0]
 
 
 def main():
@@ -99,21 +103,22 @@ def main():
         counts = [1]
         while counts[-1] * 2 <= given.most:
             counts.append(counts[-1] * 2)
-        best, machine = {}, {}
+        best, alone = {}, {}
         for count in counts:
             write_rows(folder / f"{count}.npy", given.rows * count, shape)
+        for i in range(counts[-1]):
+            shutil.copy(folder / "1.npy", folder / f"apart_{i}.npy")
         for _ in range(given.rounds):
             for count in counts:
-                ended = run(given.program, model, folder / f"{count}.npy", folder / "out", count, options)
+                ended = together(given.program, model, folder / f"{count}.npy", folder / "out", count, options)
                 best[count] = min(best.get(count, ended), ended)
-                kernel = alone_on_its_core(given.program, folder, count)
-                machine[count] = min(machine.get(count, kernel), kernel)
-        _, _, alone = run(given.program, model, folder / f"{counts[-1]}.npy", folder / "out", 1,
-                          [*options, "--workers", str(counts[-1])])
-        assert alone == best[counts[-1]][2], "the digest depends on the number of processes"
+                alone[count] = min(alone.get(count, math.inf), apart(given.program, model, folder, count, options))
+        _, _, one = together(given.program, model, folder / f"{counts[-1]}.npy", folder / "out", 1,
+                             [*options, "--workers", str(counts[-1])])
+        assert one == best[counts[-1]][2], "the digest depends on the number of processes"
         answer = [{"processes": count, "rows_per_s": round(given.rows * count / best[count][0]),
                    "seconds": round(best[count][0], 3), "cpu_s": round(best[count][1], 3),
-                   "of_linear": round(best[1][0] / best[count][0], 3), "machine": round(machine[1] / machine[count], 3)}
+                   "of_linear": round(best[1][0] / best[count][0], 3), "apart": round(alone[1] / alone[count], 3)}
                   for count in counts]
         for line in answer:
             print(json.dumps(line))
