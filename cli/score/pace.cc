@@ -18,7 +18,8 @@ void Pace::took(int64_t rows, double seconds) {
   }
   size.row_s = std::min(size.row_s, seconds / static_cast<double>(rows));
   // Not judged in the first turn, which may have been a slow moment.
-  if (turn_ > 0 && at_ > 0 && size.row_s > sizes_[fastest(at_)].row_s * kMuchSlower) tried_ = at_ + 1;
+  if (turn_ > 0 && at_ > 0 && size.row_s > sizes_[fastest(at_)].row_s * kMuchSlower)
+    tried_ = at_ + 1;
   if (++at_ >= tried_) {
     at_ = 0;
     settled_ = ++turn_ == kTurns;

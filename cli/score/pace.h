@@ -28,7 +28,7 @@ class Pace {
   static constexpr double kMuchSlower = 1.25;
 
   struct Size {
-    bool has_a_plan = false;  // the first run of a size makes it
+    bool has_a_plan = false;                                 // the first run of a size makes it
     double row_s = std::numeric_limits<double>::infinity();  // seconds of a row, in its fastest run
   };
 
