@@ -255,7 +255,7 @@ void gemm(const GemmArgs& g, Pool& pool, Isa isa) {
     const Product p = product(g, i, b_pack);
     pool.parallel(cut.rows * cut.panels, 1, [&](size_t begin, size_t end, int thread) {
       for (size_t part = begin; part < end; ++part) {
-        const size_t r = part / cut.panels, c = part % cut.panels;
+        const size_t r = part % cut.rows, c = part / cut.rows;
         const size_t row = row_block_begin(g.m, blocks, blocks * r / cut.rows);
         const size_t row_end = row_block_begin(g.m, blocks, blocks * (r + 1) / cut.rows);
         run(p.block(row, row_end, panels * c / cut.panels, panels * (c + 1) / cut.panels,

@@ -37,6 +37,13 @@ size_t threads_for(const ConvShape& s, const Pool& pool) {
   return work < kFewest ? 1 : size_t(pool.threads());
 }
 
+// A thread has the same band of an image in one convolution after the other, all of its channels,
+// so that it mostly reads what it wrote: these many bands, which rows make.
+size_t bands_of(size_t batch, size_t rows, size_t threads) {
+  const size_t want = threads == 1 ? 1 : 4 * threads;
+  return std::min(rows, (want + batch - 1) / batch);
+}
+
 // Dense inputs with padding are copied with zeros around them.
 struct Padded {
   bool copied;
@@ -58,11 +65,14 @@ Padded padded_form(const ConvShape& s, bool plain) {
   return p;
 }
 
-void pad_plane(const ConvShape& s, const Padded& p, const float* x, float* out) {
+// Rows [begin, end) of a plane.
+void pad_rows(const ConvShape& s, const Padded& p, const float* x, float* out, size_t begin,
+              size_t end) {
   const size_t row = p.width * p.lanes;
   const size_t left = std::min(s.pad[2], p.width) * p.lanes;
   const size_t inner = std::min(s.in[2] * p.lanes, row - left);
-  for (size_t y = 0; y < p.rows; ++y, out += row) {
+  out += begin * row;
+  for (size_t y = begin; y < end; ++y, out += row) {
     const size_t from = y - s.pad[1];  // a row before the input wraps to a very large number
     if (from >= s.in[1]) {
       std::fill_n(out, row, 0.f);
@@ -110,14 +120,14 @@ void run_depthwise(const BlockedConvArgs& g, Pool& pool, Isa isa) {
   const size_t in_plane = s.in[1] * s.in[2] * kBlockLanes;
   const size_t out_plane = rows * s.out[2] * kBlockLanes;
   const float* bias = g.bias ? g.weights + blocks * taps * kBlockLanes : g.bias_apart;
-  const size_t threads = threads_for(s, pool), want = 8 * threads;
-  const size_t parts =
-      threads == 1 || s.batch * blocks >= want ? 1 : std::min(rows, (want + blocks - 1) / blocks);
+  const size_t threads = threads_for(s, pool);
+  const size_t parts = bands_of(s.batch, rows, threads);
   const auto run = SDX_PICK(conv_blocked_depthwise, isa);
-  const size_t items = s.batch * blocks * parts;
+  const size_t items = s.batch * parts * blocks;
   pool.parallel(items, threads == 1 ? items : 1, [&](size_t begin, size_t end, int) {
     for (size_t i = begin; i < end; ++i) {
-      const size_t row = i / parts, block = row % blocks, part = i % parts;
+      const size_t block = i % blocks, part = i / blocks % parts;
+      const size_t row = i / blocks / parts * blocks + block;
       BlockedDepthwise d{};
       d.shape = &s;
       d.x = g.x + row * in_plane;
@@ -235,8 +245,13 @@ void conv_blocked(const BlockedConvArgs& g, Pool& pool, Isa isa) {
   for (size_t n = 0; n < s.batch; ++n) {
     const float* x = g.x + n * p.planes * in_plane;
     if (p.copied) {
-      pool.parallel(p.planes, threads == 1 ? p.planes : 1, [&](size_t begin, size_t end, int) {
-        for (size_t i = begin; i < end; ++i) pad_plane(s, p, x + i * in_plane, padded + i * plane);
+      const size_t bands = bands_of(1, p.rows, threads), pieces = bands * p.planes;
+      pool.parallel(pieces, threads == 1 ? pieces : 1, [&](size_t begin, size_t end, int) {
+        for (size_t i = begin; i < end; ++i) {
+          const size_t at = i % p.planes, band = i / p.planes;
+          pad_rows(s, p, x + at * in_plane, padded + at * plane, p.rows * band / bands,
+                   p.rows * (band + 1) / bands);
+        }
       });
       x = padded;
     }
@@ -397,10 +412,13 @@ size_t conv_blocked_pair_scratch_bytes(const ConvShape& second, int threads) {
 void conv_blocked_pair(const BlockedPairArgs& g, Pool& pool, Isa isa) {
   const ConvShape& s = g.second;
   const size_t pairs = (blocks_of(s) + kPairBlocks - 1) / kPairBlocks, rows = s.out[1];
-  // Parts make some rows of the wire twice, so as few as keep all threads busy alike.
+  // Parts make some rows of the wire twice, so as few as keep all threads busy alike; a band for
+  // each thread where that is little.
   const auto threads = size_t(pool.threads());
   const size_t items = s.batch * pairs;
-  size_t parts = 1;
+  const size_t reach = (s.kernel[1] - 1) * s.dilation[1] + 1;
+  const size_t twice = reach > s.stride[1] ? reach - s.stride[1] : 0;
+  size_t parts = s.batch < threads && s.in[1] / threads >= 8 * twice ? std::min(threads, rows) : 1;
   while (threads > 1 && parts < rows &&
          (items * parts < 4 * threads || (items * parts % threads != 0 && items < 4 * threads))) {
     ++parts;
@@ -409,8 +427,8 @@ void conv_blocked_pair(const BlockedPairArgs& g, Pool& pool, Isa isa) {
   pool.parallel(items * parts, 1, [&](size_t begin, size_t end, int thread) {
     const PairPart part{g, isa, static_cast<float*>(g.scratch) + size_t(thread) * floats};
     for (size_t i = begin; i < end; ++i) {
-      const size_t item = i / parts, of = i % parts;
-      part.run(item / pairs, item % pairs, rows * of / parts, rows * (of + 1) / parts);
+      const size_t of = i / pairs % parts;
+      part.run(i / pairs / parts, i % pairs, rows * of / parts, rows * (of + 1) / parts);
     }
   });
 }

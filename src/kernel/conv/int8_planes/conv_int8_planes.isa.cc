@@ -7,7 +7,7 @@ namespace sdx::SDX_ISA {
 
 void conv_int8_planes_stage(const ConvShape& s, const Staged& staged, const uint8_t* plane,
                             uint8_t padding, uint8_t* out) {
-  stage_plane(s, staged, plane, padding, out);
+  stage_plane(s, staged, staged.all(), plane, padding, out);
 }
 
 // Rows of kPanel bytes, one per step of the reduction, interleaved as a panel of B.

@@ -96,7 +96,7 @@ void run_depthwise(const ConvArgs& g, const ConvShape& s, const Staged& staged, 
     float* plane = planes + size_t(thread) * l.per_thread;
     for (size_t i = begin; i < end; ++i) {
       const size_t channel = i % s.in_channels;
-      stage(s, staged, g.x + i * in_pixels, plane);
+      stage(s, staged, staged.all(), g.x + i * in_pixels, plane);
       for (size_t j = 0; j < multiplier; ++j) {
         const size_t out = channel * multiplier + j, row = i * multiplier + j;
         float* y = g.y + row * pixels;
@@ -143,7 +143,11 @@ ConvCut cut_for_threads(const ConvShape& s, int threads) {
   if (s.groups >= want) return cut;
   const size_t each = (want + s.groups - 1) / s.groups;
   const size_t panels = (conv_positions(s) + kPanel - 1) / kPanel;
-  cut.pixels = std::min(std::max<size_t>(panels / 2, 1), each);
+  // Weights that the second-level cache holds may pass over a panel at a time; others come from
+  // further away for each part.
+  constexpr size_t kNear = 131072;
+  const size_t most = conv_depth(s) * (s.out_channels / s.groups) <= kNear ? panels : panels / 2;
+  cut.pixels = std::min(std::max<size_t>(most, 1), each);
   cut.rows = std::min(row_blocks(s.out_channels / s.groups), (each + cut.pixels - 1) / cut.pixels);
   return cut;
 }
@@ -151,6 +155,21 @@ ConvCut cut_for_threads(const ConvShape& s, int threads) {
 namespace {
 
 size_t weights_of(const ConvShape& s) { return s.out_channels * conv_depth(s); }
+
+// A staged plane in bands, one for each thread: what it stages is mostly what it then reads, and
+// what it wrote in the convolution before.
+struct Bands {
+  bool of_columns;
+  size_t places, count;
+
+  Bands(const Staged& staged, size_t threads)
+      : of_columns(staged.dims[0] * staged.dims[1] == 1 && staged.phases == 1),
+        places(of_columns ? staged.dims[2] : staged.dims[0] * staged.dims[1]),
+        count(std::min(places, threads)) {}
+  StagedBand operator[](size_t i) const {
+    return {places * i / count, places * (i + 1) / count, of_columns};
+  }
+};
 
 }  // namespace
 
@@ -213,9 +232,12 @@ void conv_planes(const ConvArgs& g, Pool& pool, Isa isa) {
   for (size_t n = 0; n < s.batch; ++n) {
     const float* x = g.x + n * s.in_channels * in_pixels;
     if (staged.copied) {
-      pool.parallel(s.in_channels, 1, [&](size_t begin, size_t end, int) {
-        for (size_t c = begin; c < end; ++c) {
-          SDX_PICK(conv_planes_stage, isa)(s, staged, x + c * in_pixels, planes + c * staged.plane);
+      const auto stage = SDX_PICK(conv_planes_stage, isa);
+      const Bands bands(staged, size_t(pool.threads()));
+      pool.parallel(bands.count * s.in_channels, 1, [&](size_t begin, size_t end, int) {
+        for (size_t i = begin; i < end; ++i) {
+          const size_t c = i % s.in_channels;
+          stage(s, staged, bands[i / s.in_channels], x + c * in_pixels, planes + c * staged.plane);
         }
       });
       x = planes;

@@ -239,8 +239,9 @@ void run_columns(const ConvBlock& g, size_t begin, size_t length, size_t depth, 
 
 }  // namespace
 
-void conv_planes_stage(const ConvShape& s, const Staged& staged, const float* plane, float* out) {
-  stage_plane(s, staged, plane, 0.f, out);
+void conv_planes_stage(const ConvShape& s, const Staged& staged, const StagedBand& band,
+                       const float* plane, float* out) {
+  stage_plane(s, staged, band, plane, 0.f, out);
 }
 
 void conv_planes_part(const ConvBlock& g, const ConvPart& part) {

@@ -125,9 +125,21 @@ void split_row(const float* in, size_t n, float* out, size_t phase_size) {
   });
 }
 
-// A plane whose phases are all there, row by row for all of them.
+// Rows [begin, end) of a phase, whichever plane they are in: body(z, y).
+template <class Body>
+[[gnu::always_inline]] inline void each_row(const Staged& staged, const StagedBand& rows,
+                                            Body&& body) {
+  size_t z = rows.begin / staged.dims[1], y = rows.begin % staged.dims[1];
+  for (size_t row = rows.begin; row < rows.end; ++row) {
+    body(z, y);
+    if (++y == staged.dims[1]) y = 0, ++z;
+  }
+}
+
+// Rows whose phases are all there, row by row for all of them.
 template <int Stride>
-void stage_all_phases(const ConvShape& s, const Staged& staged, const float* plane, float* out) {
+void stage_all_phases(const ConvShape& s, const Staged& staged, const StagedBand& rows,
+                      const float* plane, float* out) {
   const size_t width = staged.dims[2], pad = s.pad[2], past = pad + s.in[2];
   // Columns [begin, end) lie inside the input in every phase.
   const size_t begin = least(width, (pad + Stride - 1) / Stride);
@@ -140,55 +152,60 @@ void stage_all_phases(const ConvShape& s, const Staged& staged, const float* pla
       }
     }
   };
-  for (size_t z = 0; z < staged.dims[0]; ++z) {
-    for (size_t y = 0; y < staged.dims[1]; ++y, out += width) {
-      if (!is_read(s, 0, z) || !is_read(s, 1, y)) continue;
-      const size_t iz = z - s.pad[0], iy = y - s.pad[1];
-      if (iz >= s.in[0] || iy >= s.in[1]) {
-        for (size_t phase = 0; phase < Stride; ++phase)
-          fill_n(out + phase * staged.phase_size, width, 0.0f);
-        continue;
-      }
-      const float* row = plane + (iz * s.in[1] + iy) * s.in[2];
-      edge(row, 0, begin, out);
-      if (begin < end)
-        split_row<Stride>(row + begin * Stride - pad, end - begin, out + begin, staged.phase_size);
-      edge(row, end, width, out);
+  out += rows.begin * width;
+  each_row(staged, rows, [&](size_t z, size_t y) {
+    float* to = out;
+    out += width;
+    if (!is_read(s, 0, z) || !is_read(s, 1, y)) return;
+    const size_t iz = z - s.pad[0], iy = y - s.pad[1];
+    if (iz >= s.in[0] || iy >= s.in[1]) {
+      for (size_t phase = 0; phase < Stride; ++phase)
+        fill_n(to + phase * staged.phase_size, width, 0.0f);
+      return;
     }
-  }
+    const float* row = plane + (iz * s.in[1] + iy) * s.in[2];
+    edge(row, 0, begin, to);
+    if (begin < end)
+      split_row<Stride>(row + begin * Stride - pad, end - begin, to + begin, staged.phase_size);
+    edge(row, end, width, to);
+  });
 }
 
+// The rows of the band, or its columns if it has the only row.
 template <class T>
-void stage_plane(const ConvShape& s, const Staged& staged, const T* plane, T padding, T* out) {
+void stage_plane(const ConvShape& s, const Staged& staged, const StagedBand& band, const T* plane,
+                 T padding, T* out) {
+  const StagedBand rows = band.of_columns ? StagedBand{0, 1, false} : band;
   if constexpr (sizeof(T) == sizeof(float)) {
     if (staged.phases == s.stride[2]) {
-      if (staged.phases == 2) return stage_all_phases<2>(s, staged, plane, out);
-      if (staged.phases == 4) return stage_all_phases<4>(s, staged, plane, out);
-      if (staged.phases == 8) return stage_all_phases<8>(s, staged, plane, out);
+      if (staged.phases == 2) return stage_all_phases<2>(s, staged, rows, plane, out);
+      if (staged.phases == 4) return stage_all_phases<4>(s, staged, rows, plane, out);
+      if (staged.phases == 8) return stage_all_phases<8>(s, staged, rows, plane, out);
     }
   }
   const size_t width = staged.dims[2], stride = s.stride[2], past = s.pad[2] + s.in[2];
   for (size_t phase = 0; phase < staged.phases; ++phase) {
     // Columns [begin, end) of this phase lie inside the input, from column `first` of it on.
-    const size_t begin = phase >= s.pad[2] ? 0 : (s.pad[2] - phase + stride - 1) / stride;
+    size_t begin = phase >= s.pad[2] ? 0 : (s.pad[2] - phase + stride - 1) / stride;
     size_t end = phase >= past ? 0 : (past - phase + stride - 1) / stride;
-    if (end > width) end = width;
+    // What is staged: all columns, or the band's.
+    const size_t from = band.of_columns ? band.begin : 0, to = band.of_columns ? band.end : width;
+    begin = begin < from ? from : least(begin, to);
+    end = end < begin ? begin : least(end, to);
     const size_t first = begin * stride + phase - s.pad[2];
-    T* o = out + phase * staged.phase_size;
-    for (size_t z = 0; z < staged.dims[0]; ++z) {
-      for (size_t y = 0; y < staged.dims[1]; ++y, o += width) {
-        if (!is_read(s, 0, z) || !is_read(s, 1, y)) continue;
-        // A row before the input wraps to a very large number.
-        const size_t iz = z - s.pad[0], iy = y - s.pad[1];
-        if (iz >= s.in[0] || iy >= s.in[1] || begin >= end) {
-          fill_n(o, width, padding);
-          continue;
-        }
-        fill_n(o, begin, padding);
-        copy_every(plane + (iz * s.in[1] + iy) * s.in[2] + first, stride, end - begin, o + begin);
-        fill_n(o + end, width - end, padding);
-      }
-    }
+    T* o = out + phase * staged.phase_size + rows.begin * width;
+    each_row(staged, rows, [&](size_t z, size_t y) {
+      T* row = o;
+      o += width;
+      if (!is_read(s, 0, z) || !is_read(s, 1, y)) return;
+      // A row before the input wraps to a very large number.
+      const size_t iz = z - s.pad[0], iy = y - s.pad[1];
+      if (iz >= s.in[0] || iy >= s.in[1] || begin == end)
+        return fill_n(row + from, to - from, padding);
+      fill_n(row + from, begin - from, padding);
+      copy_every(plane + (iz * s.in[1] + iy) * s.in[2] + first, stride, end - begin, row + begin);
+      fill_n(row + end, to - end, padding);
+    });
   }
 }
 

@@ -15,6 +15,13 @@
 
 namespace sdx {
 
+// Rows [begin, end) of a staged plane, whichever of its dims[0] planes they are in, or columns of
+// the only one.
+struct StagedBand {
+  size_t begin, end;
+  bool of_columns;
+};
+
 struct Staged {
   bool copied;
   size_t phases;      // planes of interleaved columns
@@ -22,6 +29,7 @@ struct Staged {
   size_t phase_size;  // dims[0] * dims[1] * dims[2]
   size_t plane;       // elements of one channel
 
+  [[gnu::always_inline]] StagedBand all() const { return {0, dims[0] * dims[1], false}; }
   // Of the input that output (z, y, x) meets at the kernel's first tap; the other taps are at
   // tap_offset from it.
   [[gnu::always_inline]] size_t base(const ConvShape& s, size_t z, size_t y, size_t x) const {
@@ -101,16 +109,18 @@ struct ConvPart {
   size_t tap[3];  // the first one
 };
 
-SDX_DECLARE_ISAS(
-    void conv_planes_part(const ConvBlock&, const ConvPart&);
-    void conv_planes_stage(const ConvShape&, const Staged&, const float* plane, float* out);
-    void conv_planes_block(const ConvBlock&);
-    // One output plane of a convolution with one input channel per group; offset[tap]
-    // as Staged says.
-    void conv_planes_depthwise(const ConvShape&, const Staged&, const size_t* offset,
-                               const float* x, const float* w, const float* bias, float* y);
-    // The same in phases (kernel/window/phases.h). Staging keeps what the borders are.
-    void conv_phases_stage(const ConvShape&, const PhaseRows*, const float* plane, float* staged);
-    void conv_phases_depthwise(const ConvShape&, const PhasesPlane&);)
+SDX_DECLARE_ISAS(void conv_planes_part(const ConvBlock&, const ConvPart&);
+                 void conv_planes_stage(const ConvShape&, const Staged&, const StagedBand&,
+                                        const float* plane, float* out);
+                 void conv_planes_block(const ConvBlock&);
+                 // One output plane of a convolution with one input channel per group; offset[tap]
+                 // as Staged says.
+                 void conv_planes_depthwise(const ConvShape&, const Staged&, const size_t* offset,
+                                            const float* x, const float* w, const float* bias,
+                                            float* y);
+                 // The same in phases (kernel/window/phases.h). Staging keeps what the borders are.
+                 void conv_phases_stage(const ConvShape&, const PhaseRows*, const float* plane,
+                                        float* staged);
+                 void conv_phases_depthwise(const ConvShape&, const PhasesPlane&);)
 
 }  // namespace sdx
