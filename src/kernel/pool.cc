@@ -108,40 +108,47 @@ struct Crew {
   const Deadline* deadline = nullptr;  // of the caller
   // The chunks are dealt out as one stretch for each thread, the same one in every loop of as many:
   // what a thread wrote in the loop before is mostly what it reads now, and caches of different
-  // cores may be a hundred nanoseconds apart for each line. Who is done helps the others.
+  // cores may be hundreds of nanoseconds apart for each line. Who is done helps the others.
+  size_t chunks = 0;
+  uint64_t loop = 0;  // how many there were: what a stretch says of an earlier one is nothing
+  // The loop, then the next chunk; the stretch of a thread that nobody helps stays in its cache.
   struct alignas(64) Stretch {
-    std::atomic<size_t> next{0};
-    size_t end = 0;
+    std::atomic<uint64_t> taken{0};
   };
+  static constexpr uint64_t kLoop = uint64_t{1} << 20, kMostChunks = kLoop - 1;
   std::vector<Stretch> stretches{size_t(threads)};
 
-  void deal() {
-    const size_t chunks = (n + chunk - 1) / chunk, each = size_t(threads);
-    for (size_t t = 0; t < each; ++t) {
-      stretches[t].next.store(chunks * t / each, std::memory_order_relaxed);
-      stretches[t].end = chunks * (t + 1) / each;
+  // The next chunk of a thread's stretch; kMostChunks if there is none.
+  size_t take_from(size_t of) {
+    const size_t first = chunks * of / size_t(threads), end = chunks * (of + 1) / size_t(threads);
+    std::atomic<uint64_t>& taken = stretches[of].taken;
+    uint64_t now = taken.load(std::memory_order_relaxed);
+    while (true) {
+      const size_t next = now / kLoop == loop ? now % kLoop : first;
+      if (next >= end) return kMostChunks;
+      if (taken.compare_exchange_weak(now, loop * kLoop + next + 1, std::memory_order_relaxed))
+        return next;
     }
   }
   void drop_the_rest() {
-    for (Stretch& s : stretches) s.next.store(s.end, std::memory_order_relaxed);
+    for (Stretch& s : stretches)
+      s.taken.store(loop * kLoop + kMostChunks, std::memory_order_relaxed);
   }
   // What a body threw, for the caller; the first if several did.
   std::atomic<bool> failed{false};
   std::exception_ptr thrown;
 
-  void work_on(Stretch& s, int thread) {
-    while (s.next.load(std::memory_order_relaxed) < s.end) {
-      const size_t begin = s.next.fetch_add(1, std::memory_order_relaxed) * chunk;
-      if (begin >= s.end * chunk) return;
+  void work_on(size_t stretch, int thread) {
+    for (size_t at; (at = take_from(stretch)) != kMostChunks;) {
       if (deadline != nullptr) Deadline::poll();
-      fn(body, begin, std::min(n, begin + chunk), thread);
+      fn(body, at * chunk, std::min(n, (at + 1) * chunk), thread);
     }
   }
   void work(int thread) noexcept {
     inside_loop = thread;
     try {
       const Deadline handed(deadline);
-      for (int i = 0; i < threads; ++i) work_on(stretches[size_t((thread + i) % threads)], thread);
+      for (int i = 0; i < threads; ++i) work_on(size_t((thread + i) % threads), thread);
     } catch (...) {
       if (!failed.exchange(true, std::memory_order_relaxed)) thrown = std::current_exception();
       drop_the_rest();  // the others need not go on
@@ -254,10 +261,12 @@ void Pool::run(size_t n, size_t grain, Fn fn, void* body) {
   s.body = body;
   s.n = n;
   // A few chunks per thread even out cores of unequal speed.
-  const size_t even = (n + size_t(s.threads) * 4 - 1) / (size_t(s.threads) * 4);
+  const size_t pieces = std::min<size_t>(size_t(s.threads) * 4, Crew::kMostChunks - 1);
+  const size_t even = (n + pieces - 1) / pieces;
   s.deadline = Deadline::current();
   s.chunk = std::max(grain, s.deadline == nullptr ? even : std::min(even, piece_of(n)));
-  s.deal();
+  s.chunks = (n + s.chunk - 1) / s.chunk;
+  s.loop = (s.loop + 1) % (~uint64_t{0} / Crew::kLoop);
   s.open_round(0);
   s.work(0);
   s.close_round();

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <new>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 namespace sdx {
@@ -63,6 +64,22 @@ TEST(Pool, a_forked_child_gets_workers_of_its_own) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(sum(), 1000U);
+}
+
+TEST(Pool, a_thread_begins_with_the_same_part_of_every_loop) {
+  Pool pool(2);
+  for (int loop = 0; loop < 200; ++loop) {
+    std::atomic<int> inside{0};
+    int thread_of[2] = {-1, -1};
+    pool.parallel(2, 1, [&](size_t begin, size_t end, int thread) {
+      ASSERT_EQ(end, begin + 1);
+      thread_of[begin] = thread;
+      ++inside;
+      while (inside < 2) std::this_thread::yield();  // each has one of the two
+    });
+    EXPECT_EQ(thread_of[0], 0);
+    EXPECT_EQ(thread_of[1], 1);
+  }
 }
 
 TEST(Pool, nested_loops_run_in_place) {
