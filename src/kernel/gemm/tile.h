@@ -30,6 +30,9 @@ inline constexpr int kWideRows = 3, kWideVecs = 4;
 inline constexpr int kWideRows = 0, kWideVecs = kTileVecs;
 #endif
 
+// Columns that may run beside a tile: as many as registers are left, where one holds all rows.
+inline constexpr int kMostBeside = kLanes > kTileRows&& kTileRows == 12 ? 4 : 0;
+
 inline constexpr float kNowhere[1] = {0};
 
 // So many steps of k lie side by side; the next stretch begins `jump` floats behind its last step.
@@ -51,9 +54,15 @@ struct TileArgs {
   const float* ahead = kNowhere;  // what tiles to come will read: one line is fetched at each k
   size_t ahead_step = 0;          // floats from one k to the next
   size_t ahead_tile = 0;          // and from what one tile of a block fetches to the next's
-  bool resume;                    // the chains continue from c instead of +0
-  const AffineEpilogue* affine;   // what follows the chains, with `bias` at this tile's corner;
-                                  // null: the chains are not at their end
+  // Columns that would fill little of a vector run beside a tile of packed rows, whose rows are the
+  // lanes: at most kMostBeside of them, beside[k * beside_step + column].
+  size_t beside_cols = 0;
+  const float* beside = nullptr;
+  size_t beside_step = 0;
+  float* beside_c = nullptr;     // beside_c[row * ldc + column]; affine has no more than a bias
+  bool resume;                   // the chains continue from c instead of +0
+  const AffineEpilogue* affine;  // what follows the chains, with `bias` at this tile's corner;
+                                 // null: the chains are not at their end
 };
 
 // Up to kRowBlock rows by one panel of B, cut into tiles. `t` describes the block's corner.

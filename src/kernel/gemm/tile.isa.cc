@@ -24,12 +24,27 @@ struct FetchesNext {
 // The value of A for each row of a tile at the k that it has come to.
 template <int Rows>
 struct PackedRows : FetchesLater {
+  static constexpr int kBeside = 0;
   const float* a;
   size_t step;
   explicit PackedRows(const TileArgs& t) : a(t.a), step(t.a_step) {}
   [[gnu::always_inline]] float at(int r) const { return a[r]; }
   [[gnu::always_inline]] void next() { a += step; }
 };
+
+// With up to Columns columns beside the tile.
+template <int Rows, int Columns>
+struct RowsBeside : PackedRows<Rows> {
+  static constexpr int kBeside = Columns;
+  using PackedRows<Rows>::PackedRows;
+};
+template <int Rows>
+using BesideOne = RowsBeside<Rows, 1>;
+template <int Rows>
+using BesideTwo = RowsBeside<Rows, 2>;
+template <int Rows>
+using BesideFour = RowsBeside<Rows, 4>;
+
 // Pointers that step alike stay in registers of their own: as one vector they would go through
 // memory at each step, and the loads would wait for them.
 [[gnu::always_inline]] inline void keep_apart([[maybe_unused]] const float*& pointer) {
@@ -41,6 +56,7 @@ struct PackedRows : FetchesLater {
 // Rows of contiguous k: one pointer for three rows, which addressing modes reach from it.
 template <int Rows>
 struct RowsInPlace : FetchesLater {
+  static constexpr int kBeside = 0;
   static constexpr int kPointers = (Rows + 2) / 3;
   const float* a[kPointers];
   size_t row;
@@ -80,6 +96,28 @@ struct RowsInStretches : RowsInPlace<Rows> {
   }
 };
 
+// Sums beside a tile come from c and go there; apart from the tile, whose registers they would
+// take.
+[[gnu::noinline, maybe_unused]] void load_beside(const TileArgs& t, size_t rows, F32* sums) {
+  for (size_t c = 0; c < t.beside_cols; ++c) {
+    float lane[kLanes];
+    for (size_t r = 0; r < rows; ++r) lane[r] = t.beside_c[r * t.ldc + c];
+    sums[c] = load_first(lane, rows);
+  }
+}
+[[gnu::noinline, maybe_unused]] void store_beside(const TileArgs& t, size_t rows, const F32* sums) {
+  for (size_t c = 0; c < t.beside_cols; ++c) {
+    F32 sum = sums[c];
+    if (t.affine != nullptr) {
+      if (t.affine->bias != nullptr) sum = sum + load_first(t.affine->bias, rows);
+      sum = lanes::canonical(sum);
+    }
+    float lane[kLanes];
+    sum.store(lane);
+    for (size_t r = 0; r < rows; ++r) t.beside_c[r * t.ldc + c] = lane[r];
+  }
+}
+
 template <int Rows, int Vecs, template <int> class RowsOfA>
 void tile(const TileArgs& t) {
   F32 acc[Rows][Vecs];
@@ -105,6 +143,22 @@ void tile(const TileArgs& t) {
                      __attribute__((always_inline)) { __builtin_prefetch(at(t.c, r, 0), 1); });
   }
 
+  // The columns beside, whose lanes are the rows. What goes through memory is another array: g++
+  // keeps a chain there that its loop could have in a register.
+  constexpr int kBeside = RowsOfA<Rows>::kBeside;
+  F32 beside[kBeside + 1], stored[kBeside + 1];
+  const auto each_beside = [](auto&& body) __attribute__((always_inline)) {
+    repeat<kBeside>(body);
+  };
+  if (kBeside != 0 && t.resume) {
+    load_beside(t, Rows, stored);
+    each_beside([&](int c) __attribute__((always_inline)) { beside[c] = stored[c]; });
+  } else {
+    each_beside([&](int c) __attribute__((always_inline)) { beside[c] = F32(0.0f); });
+  }
+  const float* column = t.beside;
+  const size_t column_step = t.beside_step;
+
   RowsOfA<Rows> a(t);
   const float* b = t.b;
   const float* ahead = t.ahead;
@@ -118,11 +172,22 @@ void tile(const TileArgs& t) {
                        __attribute__((always_inline)) { acc[r][v] = fma(x, row[v], acc[r][v]); });
     });
     RowsOfA<Rows>::template fetch<Vecs>(b, b_step, ahead);
+    if constexpr (kBeside != 0) {
+      const F32 rows = load_first(a.a, Rows);
+      each_beside([&](int c) __attribute__((always_inline)) {
+        beside[c] = fma(rows, F32(column[c]), beside[c]);
+      });
+      column += column_step;
+    }
     a.next();
     b += b_step;
     ahead += ahead_step;
   }
 
+  if constexpr (kBeside != 0) {
+    each_beside([&](int c) __attribute__((always_inline)) { stored[c] = beside[c]; });
+    store_beside(t, Rows, stored);
+  }
   if (const AffineEpilogue* f = t.affine) {
     if (f->alpha != 1) {
       const F32 alpha = F32(f->alpha);
@@ -229,6 +294,11 @@ void run_tiles(const TileArgs& t, size_t rows) {
 
 void tile_block(const TileArgs& t, size_t rows) {
   if (t.stretches != nullptr) return run_tiles<RowsInStretches>(t, rows);
+  if constexpr (kMostBeside != 0) {
+    if (t.beside_cols == 1) return run_tiles<BesideOne>(t, rows);
+    if (t.beside_cols == 2) return run_tiles<BesideTwo>(t, rows);
+    if (t.beside_cols > 2) return run_tiles<BesideFour>(t, rows);
+  }
   t.a_row != 0 ? run_tiles<RowsInPlace>(t, rows) : run_tiles<PackedRows>(t, rows);
 }
 

@@ -159,83 +159,75 @@ constexpr size_t kPatchFloats = kPanelFloats;
 #endif
 static_assert(kPatchFloats <= kPanelFloats && kPatchFloats >= kDepth * kPanel);
 
-// Outputs that would fill less than a third of a vector are left over: their lanes are output
-// channels instead, for which a row block of weights is already in order.
-constexpr size_t kMostLeftOver = kLanes > int(kRowBlock) ? 4 : 0;
+// Outputs that would fill little of a vector run beside the tiles of others: so many of `cols` at
+// most.
+constexpr size_t kMostLeftOver = 6;
 size_t left_over(size_t cols) {
-  const size_t rest = cols % kLanes;
-  return rest <= kMostLeftOver ? rest : 0;
+  const size_t rest = cols % kLanes, tiles = (cols - rest + kPanel - 1) / kPanel;
+  return rest <= least(kMostLeftOver, tiles * size_t(kMostBeside)) ? rest : 0;
 }
 
-// The chains of one output position for some row blocks at once, over one stretch of the reduction.
-struct LeftOver {
-  size_t k;
-  const float* b;  // b[k * b_step]
-  size_t b_step;
-  const float* a[4];  // a[block][k * rows[block] + row]
-  size_t rows[4];
-  float* y[4];  // y[block][row * pixels]
-  size_t pixels;
-  const float* bias[4];  // of the block's first row, or null
-  bool resume, last;
+// Their patches, close together: out[k * cols + output].
+void pack_left_over(const ConvBlock& g, size_t pixel, size_t cols, size_t k, float* out) {
+  const ConvShape& s = *g.shape;
+  size_t base[kMostLeftOver];
+  for (size_t j = 0; j < cols; ++j) {
+    const size_t row = (pixel + j) / s.out[2];
+    base[j] = g.staged->base(s, row / s.out[1], row % s.out[1], (pixel + j) % s.out[2]);
+  }
+  for (size_t i = 0; i < k; ++i) {
+    for (size_t j = 0; j < cols; ++j) *out++ = g.x[g.offset[i] + base[j]];
+  }
+}
+
+// Whether patches are the rows of the input as they are, and so few row blocks pass over them that
+// a packed copy would cost more than it saves.
+bool reads_in_place(const ConvBlock& g) {
+  constexpr size_t kFewBlocks = kLanes >= 16 ? 16 : 4;
+  const ConvShape& s = *g.shape;
+  return s.out[0] * s.out[1] == 1 && s.kernel[0] * s.kernel[1] * s.kernel[2] == 1 &&
+         s.stride[2] == 1 && g.block_end - g.block_begin <= kFewBlocks;
+}
+
+// The patches of `cols` outputs from `pixel` on, for `k` steps of the reduction, panel by panel.
+class Patches {
+ public:
+  Patches(const ConvBlock& g, size_t pixel, size_t cols, size_t k)
+      : g_(g), pixel_(pixel), left_(left_over(cols)), whole_(cols - left_), k_(k) {
+    if (k != 0 && reads_in_place(g)) {
+      // A last vector must not read past the input.
+      in_place_ = whole_ % kLanes == 0 ? whole_ : whole_ / kPanel * kPanel;
+      if (in_place_ < whole_)
+        pack_patches(g, pixel + in_place_, whole_ - in_place_, k, g.panels + in_place_ * k);
+    } else if (g.shape->out[0] * g.shape->out[1] == 1) {
+      pack_row(g, pixel, whole_, k);
+    } else {
+      pack_columns(g, pixel, whole_, k);
+    }
+    if (left_ != 0) pack_left_over(g, pixel + whole_, left_, k, g.panels + whole_ * k);
+  }
+
+  size_t whole() const { return whole_; }  // outputs of whole tiles; others run beside them
+
+  // What tile j of a row block reads, of tiles a panel wide.
+  void find(size_t j, TileArgs& t) const {
+    const size_t col = j * kPanel, tiles = (whole_ + kPanel - 1) / kPanel;
+    t.cols = least(kPanel, whole_ - col);
+    const bool in_place = col < in_place_;
+    t.b = in_place ? g_.x + g_.offset[0] + pixel_ + col : g_.panels + col * k_;
+    t.b_step = in_place ? g_.staged->plane : panel_width(whole_ - col);
+    const size_t first = left_ * j / tiles;
+    t.beside_cols = left_ * (j + 1) / tiles - first;
+    t.beside = g_.panels + whole_ * k_ + first;
+    t.beside_step = left_;
+    t.beside_c = t.c + (whole_ - col) + first;
+  }
+
+ private:
+  const ConvBlock& g_;
+  size_t pixel_, left_, whole_, k_;
+  size_t in_place_ = 0;  // outputs before this one
 };
-
-template <int Blocks>
-void run_left_over(const LeftOver& t) {
-  F32 acc[Blocks];
-  float lane[kLanes];
-  for (int i = 0; i < Blocks; ++i) {
-    for (size_t r = 0; r < t.rows[i]; ++r) lane[r] = t.resume ? t.y[i][r * t.pixels] : 0.f;
-    acc[i] = load_first(lane, t.rows[i]);
-  }
-  const float* b = t.b;
-  size_t at[Blocks] = {};
-  for (size_t k = t.k; k != 0; --k, b += t.b_step) {
-    const F32 x = F32(*b);
-    repeat<Blocks>([&](int i) __attribute__((always_inline)) {
-      acc[i] = fma(load_first(t.a[i] + at[i], t.rows[i]), x, acc[i]);
-      at[i] += t.rows[i];
-    });
-  }
-  for (int i = 0; i < Blocks; ++i) {
-    if (t.last) {
-      if (t.bias[i] != nullptr) acc[i] = acc[i] + load_first(t.bias[i], t.rows[i]);
-      acc[i] = lanes::canonical(acc[i]);
-    }
-    acc[i].store(lane);
-    for (size_t r = 0; r < t.rows[i]; ++r) t.y[i][r * t.pixels] = lane[r];
-  }
-}
-
-// Steps [begin, begin + length) of the reduction for the `count` last columns of the packed
-// patches.
-void run_columns(const ConvBlock& g, size_t begin, size_t length, size_t depth, size_t pixel,
-                 size_t cols, size_t count) {
-  const size_t rows_all = g.shape->out_channels / g.shape->groups, blocks = row_blocks(rows_all);
-  const size_t panel = (cols - 1) / kPanel * kPanel;
-  LeftOver t;
-  t.k = length;
-  t.b_step = panel_width(cols - panel);
-  t.pixels = g.shape->out[0] * g.shape->out[1] * g.shape->out[2];
-  t.resume = begin != 0;
-  t.last = begin + length == depth;
-  for (size_t first = g.block_begin; first < g.block_end; first += 4) {
-    const size_t some = least(4, g.block_end - first);
-    for (size_t col = cols - count; col < cols; ++col) {
-      t.b = g.panels + panel * length + (col - panel);
-      for (size_t i = 0; i < some; ++i) {
-        const size_t row = row_block_begin(rows_all, blocks, first + i);
-        t.rows[i] = row_block_begin(rows_all, blocks, first + i + 1) - row;
-        t.a[i] = g.weights + row * depth + begin * t.rows[i];
-        t.y[i] = g.y + row * t.pixels + pixel + col;
-        t.bias[i] = g.bias == nullptr ? nullptr : g.bias + row;
-      }
-      constexpr void (*kRun[])(const LeftOver&) = {run_left_over<1>, run_left_over<2>,
-                                                   run_left_over<3>, run_left_over<4>};
-      kRun[some - 1](t);
-    }
-  }
-}
 
 }  // namespace
 
@@ -308,13 +300,8 @@ void conv_planes_block(const ConvBlock& g) {
     for (size_t i = 0; i < stretches; ++i) {
       const size_t begin = depth * i / stretches, length = depth * (i + 1) / stretches - begin;
       find_offsets(s, *g.staged, begin, length, g.offset);
-      if (s.out[0] * s.out[1] == 1) {
-        pack_row(g, pixel, cols, length);
-      } else {
-        pack_columns(g, pixel, cols, length);
-      }
-      const size_t rest = left_over(cols), whole = cols - rest;
-      if (rest != 0) run_columns(g, begin, length, depth, pixel, cols, rest);
+      const Patches patches(g, pixel, cols, length);
+      const size_t tiles = (patches.whole() + kPanel - 1) / kPanel;
       for (size_t block = g.block_begin; block < g.block_end; ++block) {
         const size_t row = row_block_begin(rows_all, blocks, block);
         const size_t rows = row_block_begin(rows_all, blocks, block + 1) - row;
@@ -332,17 +319,15 @@ void conv_planes_block(const ConvBlock& g) {
         // The next row block's weights come meanwhile, a part with each tile.
         constexpr size_t kTiles = (kRowBlock / kTileRows) * (kPanel / kTileCols);
         if (kTileRows < kRowBlock && block + 1 < g.block_end) {
-          const size_t tiles = (whole + kPanel - 1) / kPanel * kTiles;
+          const size_t parts = tiles * kTiles;
           const size_t later = row_block_begin(rows_all, blocks, block + 2) - (row + rows);
           t.ahead = g.weights + (row + rows) * depth + begin * later;
-          t.ahead_step = (rows + tiles - 1) / tiles;
+          t.ahead_step = (rows + parts - 1) / parts;
           t.ahead_tile = t.ahead_step * length;
         }
-        for (size_t j = 0; j < whole; j += kPanel) {
-          t.cols = least(kPanel, whole - j);
-          t.b = g.panels + j * length;
-          t.b_step = panel_width(cols - j);
-          t.c = y + j;
+        for (size_t j = 0; j < tiles; ++j) {
+          t.c = y + j * kPanel;
+          patches.find(j, t);
           tile_block(t, rows);
           t.ahead += kTiles * t.ahead_tile;
         }
