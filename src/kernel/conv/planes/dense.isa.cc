@@ -316,9 +316,9 @@ void conv_planes_block(const ConvBlock& g) {
         affine.bias_row = 1;
         t.affine = i + 1 == stretches ? &affine : nullptr;
         float* y = g.y + row * pixels + pixel;
-        // The next row block's weights come meanwhile, a part with each tile.
+        // The next row block's weights come meanwhile, a part with each tile: they lie far behind.
         constexpr size_t kTiles = (kRowBlock / kTileRows) * (kPanel / kTileCols);
-        if (kTileRows < kRowBlock && block + 1 < g.block_end) {
+        if (block + 1 < g.block_end) {
           const size_t parts = tiles * kTiles;
           const size_t later = row_block_begin(rows_all, blocks, block + 2) - (row + rows);
           t.ahead = g.weights + (row + rows) * depth + begin * later;
