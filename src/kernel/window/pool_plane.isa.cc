@@ -28,15 +28,18 @@ SDX_INLINE void sum_planes(const PoolWork& work, const float* x, float* y, size_
     }
   }
   const size_t end = (planes - 1) * size + outputs_span(s);
-  // Four vectors at once hide the latency of a sum.
-  for (size_t at = 0; at < end; at += 64) {
-    F32x16 acc[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  // Some vectors at once hide the latency of a sum.
+  constexpr int kSums = kLanes == 16 ? 8 : 4;
+  static_assert(16 * kSums <= kPhaseSlack);
+  for (size_t at = 0; at < end; at += 16 * kSums) {
+    F32x16 acc[kSums];
+    repeat<kSums>([&](int v) __attribute__((always_inline)) { acc[v] = F32x16(0.0f); });
     for (size_t k = 0; k < taps; ++k) {
       const float* from = staged + work.tap[k] + at;
-      repeat<4>([&](int v)
-                    __attribute__((always_inline)) { acc[v] = acc[v] + load(from + 16 * v); });
+      repeat<kSums>([&](int v)
+                        __attribute__((always_inline)) { acc[v] = acc[v] + load(from + 16 * v); });
     }
-    repeat<4>([&](int v) __attribute__((always_inline)) { store(sums + at + 16 * v, acc[v]); });
+    repeat<kSums>([&](int v) __attribute__((always_inline)) { store(sums + at + 16 * v, acc[v]); });
   }
   const size_t down = phase_dim(s, 1), along = phase_dim(s, 2);
   const bool dense = down == s.out[1] && along == width;
@@ -169,20 +172,28 @@ SDX_INLINE void pool_channels(const PoolShape& s, const float* x, float* y, V st
 template <class V, class Take, class Done>
 SDX_INLINE void pool_turned(const PoolShape& s, const float* pixels, float* y, V start, Take take,
                             Done done) {
-  constexpr size_t kSide = 4;  // outputs side by side, which hide the latency of a sum
+  // Outputs side by side, which hide the latency of a sum, and share what finds their taps.
+  constexpr size_t kSide = kLanes == 16 ? 8 : 4;
   const size_t width = s.out[2], across = s.stride[2] * 16;
+  // Columns whose windows lie beside the image at neither end.
+  size_t first_whole = 0, past_whole = width;
+  while (first_whole < width && !Reach(s, 2, first_whole).whole(s, 2)) ++first_whole;
+  while (past_whole > first_whole && !Reach(s, 2, past_whole - 1).whole(s, 2)) --past_whole;
+  const size_t line = s.in[2] * s.dilation[1] * 16, step = s.dilation[2] * 16;
   size_t at = 0;
   for (size_t row = 0; row < s.out[1]; ++row) {
     const Reach down(s, 1, row);
+    const ptrdiff_t top = down.first + ptrdiff_t(down.begin * s.dilation[1]);
+    const float* const rows = pixels + top * ptrdiff_t(s.in[2] * 16);
     const auto fold = [&](auto count, const Reach& along) __attribute__((always_inline)) {
       V acc[count.value];
-      for (V& a : acc) a = start;
-      for (size_t ky = down.begin; ky < down.end; ++ky) {
-        const ptrdiff_t line = down.first + ptrdiff_t(ky * s.dilation[1]);
-        const float* from = pixels + (line * ptrdiff_t(s.in[2]) + along.first) * 16;
-        for (size_t kx = along.begin; kx < along.end; ++kx) {
+      repeat<count.value>([&](int v) __attribute__((always_inline)) { acc[v] = start; });
+      const float* from = rows + (along.first + ptrdiff_t(along.begin * s.dilation[2])) * 16;
+      for (size_t ky = down.begin; ky < down.end; ++ky, from += line) {
+        const float* tap = from;
+        for (size_t kx = along.begin; kx < along.end; ++kx, tap += step) {
           repeat<count.value>([&](int v) __attribute__((always_inline)) {
-            acc[v] = take(acc[v], load(from + kx * s.dilation[2] * 16 + v * across));
+            acc[v] = take(acc[v], load(tap + v * across));
           });
         }
       }
@@ -191,17 +202,18 @@ SDX_INLINE void pool_turned(const PoolShape& s, const float* pixels, float* y, V
       });
       at += size_t(count.value);
     };
-    for (size_t column = 0; column < width;) {
-      const Reach along(s, 2, column);
-      if (column + kSide <= width && along.whole(s, 2) &&
-          Reach(s, 2, column + kSide - 1).whole(s, 2)) {
-        fold(Index<int(kSide)>(), along);
-        column += kSide;
-      } else {
-        fold(Index<1>(), along);
-        ++column;
-      }
+    const auto fold_up_to = [&](size_t column, size_t end) __attribute__((always_inline)) {
+      for (; column < end; ++column) fold(Index<1>(), Reach(s, 2, column));
+    };
+    fold_up_to(0, first_whole);
+    size_t column = first_whole;
+    for (; column + kSide <= past_whole; column += kSide)
+      fold(Index<int(kSide)>(), Reach(s, 2, column));
+    if (column + kSide / 2 <= past_whole) {
+      fold(Index<int(kSide / 2)>(), Reach(s, 2, column));
+      column += kSide / 2;
     }
+    fold_up_to(column, width);
   }
 }
 
