@@ -117,13 +117,67 @@ bool fits_packed(const Conv& a, const Call& call) {
 size_t scratch_packed(const Conv& a, const Call& call) {
   return conv_planes_scratch_bytes(kernel_shape(a, call), call.threads);
 }
+// Some groups of a convolution as one of their own.
+ConvShape shape_of_groups(const ConvShape& all, size_t groups) {
+  ConvShape s = all;
+  s.batch = 1;
+  s.groups = groups;
+  s.in_channels = all.in_channels / all.groups * groups;
+  s.out_channels = all.out_channels / all.groups * groups;
+  return s;
+}
+
+// Of weights that only the run knows some groups are packed after the others: so many that what is
+// packed of them is still in the second-level cache when it is read, and one for each thread. All,
+// where they are few or belong to one channel each.
+size_t groups_together(const ConvShape& s, int threads) {
+  constexpr size_t kNear = 262144;  // floats
+  const size_t each = s.out_channels / s.groups * conv_depth(s);
+  if (each * s.groups <= 2 * kNear || s.in_channels == s.groups) return s.groups;
+  return std::clamp(kNear / each, std::min(s.groups, size_t(threads)), s.groups);
+}
+
 // Weights that only the run knows are packed before each product, behind the kernel's own scratch.
-size_t packed_at(const ConvShape& s, int threads) {
-  return aligned_bytes(conv_planes_scratch_bytes(s, threads));
+struct RunScratch {
+  size_t packed_at = 0, bytes = 0;
+};
+RunScratch run_scratch(const ConvShape& s, int threads) {
+  const size_t together = groups_together(s, threads);
+  RunScratch room;
+  size_t floats = 0;
+  for (const size_t groups : {together, s.groups % together}) {
+    if (groups == 0) continue;
+    const ConvShape some = groups == s.groups ? s : shape_of_groups(s, groups);
+    room.packed_at = std::max(room.packed_at, conv_planes_scratch_bytes(some, threads));
+    floats = std::max(floats, conv_planes_packed_size(some));
+  }
+  room.packed_at = aligned_bytes(room.packed_at);
+  room.bytes = room.packed_at + floats * sizeof(float);
+  return room;
 }
 size_t scratch(const Conv& a, const Call& call) {
-  const ConvShape s = kernel_shape(a, call);
-  return packed_at(s, call.threads) + conv_planes_packed_size(s) * sizeof(float);
+  return run_scratch(kernel_shape(a, call), call.threads).bytes;
+}
+
+// conv_planes with weights as the model has them, without an epilogue.
+void run_by_groups(const ConvArgs& all, const float* weights, Pool& pool, Isa isa) {
+  const ConvShape& s = all.shape;
+  const size_t together = groups_together(s, pool.threads());
+  auto* packed = reinterpret_cast<float*>(static_cast<std::byte*>(all.scratch) +
+                                          run_scratch(s, pool.threads()).packed_at);
+  const size_t in_group = s.in_channels / s.groups, out_group = s.out_channels / s.groups;
+  for (size_t group = 0; group < s.groups; group += together) {
+    ConvArgs some = all;
+    if (together < s.groups) some.shape = shape_of_groups(s, std::min(together, s.groups - group));
+    some.weights = packed;
+    if (all.bias != nullptr) some.bias = all.bias + group * out_group;
+    conv_planes_pack(some.shape, weights + group * out_group * conv_depth(s), packed, pool);
+    for (size_t n = 0; n < s.batch; n += some.shape.batch) {
+      some.x = all.x + (n * s.in_channels + group * in_group) * conv_input_positions(s);
+      some.y = all.y + (n * s.out_channels + group * out_group) * conv_positions(s);
+      conv_planes(some, pool, isa);
+    }
+  }
 }
 
 std::shared_ptr<const void> pack(const Conv& a, const Call& call, Pool& pool) {
@@ -142,10 +196,8 @@ Status run(const Conv& a, Args& args) {
   c.scratch = args.scratch.data();
   c.weights = static_cast<const float*>(args.packed);
   if (c.weights == nullptr) {
-    auto* packed =
-        reinterpret_cast<float*>(args.scratch.data() + packed_at(c.shape, args.pool->threads()));
-    conv_planes_pack(c.shape, args.in(1).data<float>(), packed, *args.pool);
-    c.weights = packed;
+    run_by_groups(c, args.in(1).data<float>(), *args.pool, args.isa);
+    return ok();
   }
   EpilogueCall after{args.epilogue, args.epilogue_inputs, args.isa};
   c.epilogue = after.block();
@@ -162,8 +214,7 @@ constexpr Kernel<Conv> kPacked = {.name = "conv_f32_packed",
                                   .pack = pack,
                                   .packs = 1u << 1,
                                   .epilogue = epilogue};
-constexpr Kernel<Conv> kPlain = {
-    .name = "conv_f32", .fits = fits, .run = run, .scratch = scratch, .epilogue = epilogue};
+constexpr Kernel<Conv> kPlain = {.name = "conv_f32", .fits = fits, .run = run, .scratch = scratch};
 constexpr Kernel<Conv> kKernels[] = {kPacked, kPlain, widened<kPacked>("conv_f16_packed"),
                                      widened<kPlain>("conv_f16")};
 
