@@ -306,6 +306,10 @@ std::vector<Case> cases() {
        .inputs = {x, ones, Tensor::of<float>({1}, {.5f})},
        .expected = {Tensor::of<float>(
            {1, 1, 3, 3}, {1.5f, 3.5f, 5.5f, 5.5f, 12.5f, 16.5f, 11.5f, 24.5f, 28.5f})}},
+      {.name = "large_groups_with_weights_of_the_run",
+       .opset = 11,
+       .attrs = {{"group", int64_t{3}}},
+       .inputs = {noise({2, 120, 104}), noise({135, 40, 100}), noise({135})}},
       {.name = "groups_in_one_dimension",
        .opset = 11,
        .attrs = {{"group", int64_t{2}}, {"dilations", std::vector<int64_t>{2}}},

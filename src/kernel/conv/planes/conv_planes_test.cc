@@ -64,6 +64,30 @@ TEST(Conv, equals_the_reference_on_the_usual_shapes) {
   }
 }
 
+TEST(Conv, outputs_that_run_beside_tiles_equal_the_reference) {
+  unsigned seed = 1;
+  for (const size_t width :
+       {33, 34, 35, 36, 37, 38, 49, 50, 54, 68, 102}) {  // 1 to 6 are left over
+    ++seed;
+    const size_t out = 1 + seed * 7 % 40;
+    expect_reference_bits(planar(1, 1, 9, out, 1, width, 1, 1, 0), seed, seed % 2 == 0);
+    expect_reference_bits(planar(1, 1, 3, out, 3, width, 3, 1, 1), seed, seed % 2 == 0);
+  }
+  expect_reference_bits(planar(1, 1, 60, 26, 15, 15, 3, 1, 1), 1, false);  // in two stretches
+  expect_reference_bits(planar(1, 1, 530, 40, 7, 7, 1, 1, 0), 2, true);
+}
+
+TEST(Conv, rows_read_in_place_equal_the_reference) {
+  unsigned seed = 1;
+  for (const size_t out : {7, 24, 90, 180, 230}) {      // row blocks: few, some, many
+    for (const size_t side : {5, 9, 10, 12, 16, 32}) {  // and all distances of rows
+      const size_t in = ++seed % 3 == 0 ? 20 : seed % 3 == 1 ? 3 : 150;
+      expect_reference_bits(planar(1, 1, in, out, side, side, 1, 1, 0), seed, seed % 2 == 0);
+    }
+  }
+  expect_reference_bits(planar(2, 3, 48, 60, 11, 13, 1, 1, 0), 1, true);
+}
+
 TEST(Conv, strides_over_all_columns_equal_the_reference) {
   unsigned seed = 1;
   for (const size_t stride : {2, 4, 8}) {

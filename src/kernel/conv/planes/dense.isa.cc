@@ -1,232 +1,83 @@
 #include "kernel/conv/planes/conv_planes.h"
+#include "kernel/conv/planes/patches.h"
 #include "kernel/conv/planes/stage.h"
 #include "kernel/conv/planes/work.h"
 #include "kernel/gemm/block.h"
 #include "kernel/gemm/tile.h"
-#include "kernel/simd/numbers.h"
 
 namespace sdx::SDX_ISA {
 namespace {
 
-// Lanes [first, first + count) of a vector of outputs, which read contiguous inputs from `base` on.
-struct Piece {
-  size_t base;
-  uint32_t first, count;
-};
+// Steps [begin, begin + length) of the reduction for some outputs of all row blocks.
+struct Stretch {
+  const ConvBlock& g;
+  const Patches& patches;
+  size_t begin, length, depth, pixel, cols;
 
-#if defined(SDX_ISA_avx512)
-inline F32 load_piece(F32 v, const float* p, const Piece& s) {
-  return _mm512_mask_loadu_ps(v.v, __mmask16(((1u << s.count) - 1) << s.first), p - s.first);
-}
-#elif defined(SDX_ISA_avx2)
-inline F32 load_piece(F32 v, const float* p, const Piece& s) {
-  const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  const __m256i in =
-      _mm256_andnot_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(int(s.first)), lane),
-                          _mm256_cmpgt_epi32(_mm256_set1_epi32(int(s.first + s.count)), lane));
-  return _mm256_or_ps(v.v, _mm256_maskload_ps(p - s.first, in));
-}
-#else
-inline F32 load_piece(F32 v, const float* p, const Piece& s) {
-  for (uint32_t i = 0; i < s.count; ++i) v.v[s.first + i] = p[i];
-  return v;
-}
-#endif
-
-// The outputs [pixel, pixel + lanes) as runs along rows; returns how many there are.
-size_t find_pieces(const ConvShape& s, const Staged& staged, size_t pixel, size_t lanes,
-                   Piece* pieces) {
-  size_t count = 0;
-  for (size_t lane = 0; lane < lanes;) {
-    const size_t x = (pixel + lane) % s.out[2], row = (pixel + lane) / s.out[2];
-    const size_t length = least(s.out[2] - x, lanes - lane);
-    pieces[count++] = {staged.base(s, row / s.out[1], row % s.out[1], x), uint32_t(lane),
-                       uint32_t(length)};
-    lane += length;
+  size_t row(size_t block) const {
+    const size_t rows = g.shape->out_channels / g.shape->groups;
+    return row_block_begin(rows, row_blocks(rows), block);
   }
-  return count;
-}
+  size_t rows(size_t block) const { return row(block + 1) - row(block); }
+  size_t pixels() const { return g.shape->out[0] * g.shape->out[1] * g.shape->out[2]; }
+  float* y(size_t block) const { return g.y + row(block) * pixels() + pixel; }
+  bool is_last() const { return begin + length == depth; }
 
-// Patches of up to kPanel outputs: panel[k * width + output].
-void pack_patches(const ConvBlock& g, size_t pixel, size_t cols, size_t k, float* panel) {
-  const size_t width = panel_width(cols);
-  Piece pieces[kLanes];
-  for (size_t j = 0; j < width; j += kLanes) {
-    float* out = panel + j;
-    const size_t lanes = j < cols ? least(cols - j, kLanes) : 0;
-    const size_t count = find_pieces(*g.shape, *g.staged, pixel + j, lanes, pieces);
-    if (count == 1 && lanes == kLanes) {
-      const float* x = g.x + pieces[0].base;
-      for (size_t i = 0; i < k; ++i) F32::load(x + g.offset[i]).store(out + i * width);
-    } else if (count == 2) {
-      for (size_t i = 0; i < k; ++i) {
-        const float* x = g.x + g.offset[i];
-        const F32 v = load_piece(F32(0.0f), x + pieces[0].base, pieces[0]);
-        load_piece(v, x + pieces[1].base, pieces[1]).store(out + i * width);
+  // A row block's tiles, but for what one of them reads and writes.
+  void place(size_t block, TileArgs& t, AffineEpilogue& affine) const {
+    t.k = length;
+    t.a = g.weights + row(block) * depth + begin * rows(block);
+    t.a_step = rows(block);
+    t.ldc = pixels();
+    t.resume = begin != 0;
+    if (g.bias != nullptr) affine.bias = g.bias + row(block);
+    affine.bias_row = 1;
+    t.affine = is_last() ? &affine : nullptr;
+  }
+  void run_tile(size_t block, size_t j, TileArgs& t) const {
+    t.c = y(block) + j * kPanel;
+    patches.find(j, t);
+    tile_block(t, rows(block));
+  }
+  void finish(size_t block) const {
+    if (!is_last() || g.epilogue.fn == nullptr) return;
+    g.epilogue.fn(g.epilogue.ctx, y(block), pixels(), g.row + row(block), pixel, rows(block), cols);
+  }
+
+  // A row block stays in the first cache while patches go by.
+  void run_rows_outside() const {
+    constexpr size_t kTiles = (kRowBlock / kTileRows) * (kPanel / kTileCols);
+    const size_t parts = patches.tiles() * kTiles;
+    for (size_t block = g.block_begin; block < g.block_end; ++block) {
+      TileArgs t;
+      AffineEpilogue affine;
+      place(block, t, affine);
+      // The next row block's weights come meanwhile, a part with each tile: they lie far behind.
+      if (block + 1 < g.block_end) {
+        t.ahead = g.weights + row(block + 1) * depth + begin * rows(block + 1);
+        t.ahead_step = (rows(block) + parts - 1) / parts;
+        t.ahead_tile = t.ahead_step * length;
       }
-    } else {
-      for (size_t i = 0; i < k; ++i) {
-        F32 v = F32(0.0f);
-        for (size_t p = 0; p < count; ++p)
-          v = load_piece(v, g.x + g.offset[i] + pieces[p].base, pieces[p]);
-        v.store(out + i * width);
+      for (size_t j = 0; j < patches.tiles(); ++j) {
+        run_tile(block, j, t);
+        t.ahead += kTiles * t.ahead_tile;
       }
+      finish(block);
     }
   }
-}
 
-// Several whole panels at once if each of their vectors reads contiguous inputs; false if not. Each
-// step of the reduction is then one visit to its plane, instead of one for each vector.
-bool pack_whole_panels(const ConvBlock& g, size_t pixel, size_t panels, size_t k, float* out) {
-  constexpr size_t kVectors = kPanel / kLanes, kMost = 4;
-  size_t base[kMost * kVectors];
-  for (size_t v = 0; v < panels * kVectors; ++v) {
-    Piece pieces[kLanes];
-    if (find_pieces(*g.shape, *g.staged, pixel + v * kLanes, kLanes, pieces) != 1) return false;
-    base[v] = pieces[0].base;
-  }
-  for (size_t i = 0; i < k; ++i) {
-    const float* x = g.x + g.offset[i];
-    for (size_t p = 0; p < panels; ++p) {
-      float* to = out + (p * k + i) * kPanel;
-      repeat<int(kVectors)>([&](int v) __attribute__((always_inline)) {
-        F32::load(x + base[p * kVectors + v]).store(to + v * kLanes);
-      });
-    }
-  }
-  return true;
-}
-
-// Patches of all columns.
-void pack_columns(const ConvBlock& g, size_t pixel, size_t cols, size_t k) {
-  for (size_t j = 0; j < cols;) {
-    const size_t panels = least(4, (cols - j) / kPanel);
-    float* to = g.panels + j * k;
-    if (panels != 0 && pack_whole_panels(g, pixel + j, panels, k, to)) {
-      j += panels * kPanel;
-    } else {
-      pack_patches(g, pixel + j, least(kPanel, cols - j), k, to);
-      j += kPanel;
-    }
-  }
-}
-
-// All panels at once where the outputs are one row, as those of 1 x 1 kernels are: long reads of
-// each channel in turn suit the prefetchers and touch each page once.
-void pack_row(const ConvBlock& g, size_t pixel, size_t cols, size_t k) {
-  for (size_t i = 0; i < k; ++i) {
-    const float* x = g.x + g.offset[i] + pixel;
-    for (size_t j = 0; j < cols; j += kPanel) {
-      const size_t width = panel_width(cols - j);
-      float* out = g.panels + j * k + i * width;
-      for (size_t v = 0; v < width; v += kLanes) {
-        const size_t left = cols - j > v ? cols - j - v : 0;
-        (left >= size_t(kLanes) ? F32::load(x + j + v) : load_first(x + j + v, left))
-            .store(out + v);
+  // Patches that lie far apart stay there, and weights go by, which are packed.
+  void run_panels_outside() const {
+    for (size_t j = 0; j < patches.tiles(); ++j) {
+      for (size_t block = g.block_begin; block < g.block_end; ++block) {
+        TileArgs t;
+        AffineEpilogue affine;
+        place(block, t, affine);
+        run_tile(block, j, t);
       }
     }
+    for (size_t block = g.block_begin; block < g.block_end; ++block) finish(block);
   }
-}
-
-// Where the steps [begin, begin + length) of the reduction find their inputs, relative to an
-// output's base.
-void find_offsets(const ConvShape& s, const Staged& staged, size_t begin, size_t length,
-                  size_t* offset) {
-  const size_t channels = s.in_channels / s.groups;
-  const size_t taps = s.kernel[0] * s.kernel[1] * s.kernel[2];
-  size_t first = begin / (kChannelBlock * taps) * kChannelBlock;  // of the channel block
-  size_t in_block = least(kChannelBlock, channels - first);
-  size_t tap = (begin - first * taps) / in_block, c = (begin - first * taps) % in_block;
-  for (size_t i = 0; i < length;) {
-    const size_t at = staged.tap_offset(s, tap / (s.kernel[1] * s.kernel[2]),
-                                        tap / s.kernel[2] % s.kernel[1], tap % s.kernel[2]);
-    for (; c < in_block && i < length; ++c, ++i) offset[i] = (first + c) * staged.plane + at;
-    c = 0;
-    if (++tap == taps && i < length) {
-      tap = 0;
-      first += kChannelBlock;
-      in_block = least(kChannelBlock, channels - first);
-    }
-  }
-}
-
-// Floats of patches that stay in the second-level cache while all row blocks pass over them: it has
-// 512 KiB or less on machines without AVX-512.
-#if defined(SDX_ISA_avx2)
-constexpr size_t kPatchFloats = 49152;
-#else
-constexpr size_t kPatchFloats = kPanelFloats;
-#endif
-static_assert(kPatchFloats <= kPanelFloats && kPatchFloats >= kDepth * kPanel);
-
-// Outputs that would fill little of a vector run beside the tiles of others: so many of `cols` at
-// most.
-constexpr size_t kMostLeftOver = 6;
-size_t left_over(size_t cols) {
-  const size_t rest = cols % kLanes, tiles = (cols - rest + kPanel - 1) / kPanel;
-  return rest <= least(kMostLeftOver, tiles * size_t(kMostBeside)) ? rest : 0;
-}
-
-// Their patches, close together: out[k * cols + output].
-void pack_left_over(const ConvBlock& g, size_t pixel, size_t cols, size_t k, float* out) {
-  const ConvShape& s = *g.shape;
-  size_t base[kMostLeftOver];
-  for (size_t j = 0; j < cols; ++j) {
-    const size_t row = (pixel + j) / s.out[2];
-    base[j] = g.staged->base(s, row / s.out[1], row % s.out[1], (pixel + j) % s.out[2]);
-  }
-  for (size_t i = 0; i < k; ++i) {
-    for (size_t j = 0; j < cols; ++j) *out++ = g.x[g.offset[i] + base[j]];
-  }
-}
-
-// Whether patches are the rows of the input as they are, and so few row blocks pass over them that
-// a packed copy would cost more than it saves.
-bool reads_in_place(const ConvBlock& g) {
-  constexpr size_t kFewBlocks = kLanes >= 16 ? 16 : 4;
-  const ConvShape& s = *g.shape;
-  return s.out[0] * s.out[1] == 1 && s.kernel[0] * s.kernel[1] * s.kernel[2] == 1 &&
-         s.stride[2] == 1 && g.block_end - g.block_begin <= kFewBlocks;
-}
-
-// The patches of `cols` outputs from `pixel` on, for `k` steps of the reduction, panel by panel.
-class Patches {
- public:
-  Patches(const ConvBlock& g, size_t pixel, size_t cols, size_t k)
-      : g_(g), pixel_(pixel), left_(left_over(cols)), whole_(cols - left_), k_(k) {
-    if (k != 0 && reads_in_place(g)) {
-      // A last vector must not read past the input.
-      in_place_ = whole_ % kLanes == 0 ? whole_ : whole_ / kPanel * kPanel;
-      if (in_place_ < whole_)
-        pack_patches(g, pixel + in_place_, whole_ - in_place_, k, g.panels + in_place_ * k);
-    } else if (g.shape->out[0] * g.shape->out[1] == 1) {
-      pack_row(g, pixel, whole_, k);
-    } else {
-      pack_columns(g, pixel, whole_, k);
-    }
-    if (left_ != 0) pack_left_over(g, pixel + whole_, left_, k, g.panels + whole_ * k);
-  }
-
-  size_t whole() const { return whole_; }  // outputs of whole tiles; others run beside them
-
-  // What tile j of a row block reads, of tiles a panel wide.
-  void find(size_t j, TileArgs& t) const {
-    const size_t col = j * kPanel, tiles = (whole_ + kPanel - 1) / kPanel;
-    t.cols = least(kPanel, whole_ - col);
-    const bool in_place = col < in_place_;
-    t.b = in_place ? g_.x + g_.offset[0] + pixel_ + col : g_.panels + col * k_;
-    t.b_step = in_place ? g_.staged->plane : panel_width(whole_ - col);
-    const size_t first = left_ * j / tiles;
-    t.beside_cols = left_ * (j + 1) / tiles - first;
-    t.beside = g_.panels + whole_ * k_ + first;
-    t.beside_step = left_;
-    t.beside_c = t.c + (whole_ - col) + first;
-  }
-
- private:
-  const ConvBlock& g_;
-  size_t pixel_, left_, whole_, k_;
-  size_t in_place_ = 0;  // outputs before this one
 };
 
 }  // namespace
@@ -288,53 +139,20 @@ void conv_planes_part(const ConvBlock& g, const ConvPart& part) {
 }
 
 void conv_planes_block(const ConvBlock& g) {
-  const ConvShape& s = *g.shape;
-  const size_t rows_all = s.out_channels / s.groups, blocks = row_blocks(rows_all);
-  const size_t depth = s.in_channels / s.groups * s.kernel[0] * s.kernel[1] * s.kernel[2];
-  const size_t pixels = s.out[0] * s.out[1] * s.out[2];
+  const size_t depth = depth_of(*g.shape);
   const size_t stretches = depth == 0 ? 1 : (depth + kDepth - 1) / kDepth;
   const size_t longest = depth == 0 ? 1 : (depth + stretches - 1) / stretches;
-  const size_t group = kPatchFloats / (longest * kPanel) * kPanel;
+  size_t group = kPatchFloats / (longest * kPanel) * kPanel;
+  const bool in_place = reads_in_place(g);
+  if (in_place) group = least(group, outputs_in_place(g));
   for (size_t pixel = g.pixel_begin; pixel < g.pixel_end; pixel += group) {
     const size_t cols = least(group, g.pixel_end - pixel);
     for (size_t i = 0; i < stretches; ++i) {
       const size_t begin = depth * i / stretches, length = depth * (i + 1) / stretches - begin;
-      find_offsets(s, *g.staged, begin, length, g.offset);
-      const Patches patches(g, pixel, cols, length);
-      const size_t tiles = (patches.whole() + kPanel - 1) / kPanel;
-      for (size_t block = g.block_begin; block < g.block_end; ++block) {
-        const size_t row = row_block_begin(rows_all, blocks, block);
-        const size_t rows = row_block_begin(rows_all, blocks, block + 1) - row;
-        TileArgs t;
-        t.k = length;
-        t.a = g.weights + row * depth + begin * rows;
-        t.a_step = rows;
-        t.ldc = pixels;
-        t.resume = i != 0;
-        AffineEpilogue affine;
-        if (g.bias != nullptr) affine.bias = g.bias + row;
-        affine.bias_row = 1;
-        t.affine = i + 1 == stretches ? &affine : nullptr;
-        float* y = g.y + row * pixels + pixel;
-        // The next row block's weights come meanwhile, a part with each tile: they lie far behind.
-        constexpr size_t kTiles = (kRowBlock / kTileRows) * (kPanel / kTileCols);
-        if (block + 1 < g.block_end) {
-          const size_t parts = tiles * kTiles;
-          const size_t later = row_block_begin(rows_all, blocks, block + 2) - (row + rows);
-          t.ahead = g.weights + (row + rows) * depth + begin * later;
-          t.ahead_step = (rows + parts - 1) / parts;
-          t.ahead_tile = t.ahead_step * length;
-        }
-        for (size_t j = 0; j < tiles; ++j) {
-          t.c = y + j * kPanel;
-          patches.find(j, t);
-          tile_block(t, rows);
-          t.ahead += kTiles * t.ahead_tile;
-        }
-        if (t.affine != nullptr && g.epilogue.fn != nullptr) {
-          g.epilogue.fn(g.epilogue.ctx, y, pixels, g.row + row, pixel, rows, cols);
-        }
-      }
+      find_offsets(*g.shape, *g.staged, begin, length, g.offset);
+      const Patches patches(g, pixel, cols, length, in_place);
+      const Stretch stretch{g, patches, begin, length, depth, pixel, cols};
+      in_place ? stretch.run_panels_outside() : stretch.run_rows_outside();
     }
   }
 }
