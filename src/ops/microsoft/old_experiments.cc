@@ -1,5 +1,8 @@
 // Operators of ai.onnx that were experiments before version 10 and are found in models of that
 // time.
+#include <algorithm>
+#include <limits>
+
 #include "ops/microsoft/microsoft.h"
 #include "ops/noise.h"
 
@@ -73,6 +76,8 @@ Result<Wires> compose_image_scaler(Composer& c) {
   return Wires{c.add(add, {y, c.constant(std::move(values))})};
 }
 
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+
 // border is left, top, right, bottom; scale, if given, height and width after left and top.
 Result<Wires> compose_crop(Composer& c) {
   if (!is_image(c)) return Wires{};
@@ -86,8 +91,12 @@ Result<Wires> compose_crop(Composer& c) {
   }
   const int64_t height = c.size(c.in(0), 2, "the input"), width = c.size(c.in(0), 3, "the input");
   const int64_t left = border[0], top = border[1];
-  const int64_t right = scale.empty() ? width - border[2] : left + scale[1];
-  const int64_t bottom = scale.empty() ? height - border[3] : top + scale[0];
+  // A sum that would pass 64 bits ends at the largest number, which is refused below.
+  const auto end = [](int64_t begin, int64_t size) {
+    return begin + std::min(size, kMost - begin);
+  };
+  const int64_t right = scale.empty() ? width - border[2] : end(left, scale[1]);
+  const int64_t bottom = scale.empty() ? height - border[3] : end(top, scale[0]);
   if (!c.require(left <= right && top <= bottom && right <= width && bottom <= height, "SDX-T1095",
                  "rows {} to {} and columns {} to {} of an image of {} x {}", top, bottom, left,
                  right, height, width)) {
