@@ -282,7 +282,9 @@ class Placer {
       const bool room = grows(plan_.steps[s].node);
       blocks_.push_back({aligned_bytes(room ? with_room(bytes) : bytes), s, s});
     }
-    arena_bytes_ = assign_offsets(blocks_);
+    // A plan that grows leaves room anyway, and somebody waits for it.
+    constexpr int kFewAttempts = 2;
+    arena_bytes_ = assign_offsets(blocks_, growing_.empty() ? kManyAttempts : kFewAttempts);
   }
 
   const Plan& plan_;

@@ -179,7 +179,7 @@ size_t most_live_bytes(const std::vector<Block>& blocks) {
 
 // Large blocks first is right most of the time. Where it leaves a hole, a block that came late is
 // on top; such blocks are placed first in the next attempt.
-size_t assign_offsets(std::vector<Block>& blocks) {
+size_t assign_offsets(std::vector<Block>& blocks, int attempts) {
   std::vector<size_t> order;
   for (size_t i = 0; i < blocks.size(); ++i) {
     if (blocks[i].bytes != 0) order.push_back(i);
@@ -195,9 +195,8 @@ size_t assign_offsets(std::vector<Block>& blocks) {
   size_t total = *first;
   std::vector<Block> attempt = best;
   size_t height = total;
-  constexpr int kAttempts = 16;
   constexpr size_t kManyBlocks = 20000;  // for more, one attempt is all that time allows
-  for (int i = 0; i < kAttempts && total > least && order.size() <= kManyBlocks; ++i) {
+  for (int i = 0; i < attempts && total > least && order.size() <= kManyBlocks; ++i) {
     const auto on_top = [&](size_t b) { return attempt[b].offset + attempt[b].bytes == height; };
     std::stable_partition(order.begin(), order.end(), on_top);
     const std::optional<size_t> next = place_in_order(attempt, order, steps);

@@ -11,8 +11,10 @@ struct Block {
   size_t first, last;
   size_t offset = 0;
 };
-// Assigns offsets so that blocks alive at the same time do not overlap; returns the total.
-size_t assign_offsets(std::vector<Block>& blocks);
+// Assigns offsets so that blocks alive at the same time do not overlap; returns the total. More
+// attempts find smaller ones.
+inline constexpr int kManyAttempts = 16;
+size_t assign_offsets(std::vector<Block>& blocks, int attempts = kManyAttempts);
 // The most bytes alive at one step: no assignment needs less.
 size_t most_live_bytes(const std::vector<Block>& blocks);
 
