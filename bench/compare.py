@@ -167,11 +167,13 @@ def call_overhead(peer, scratch, rounds):
 
 
 def machine():
-    cpu = platform.processor()
+    facts = {}
     for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            cpu = line.split(":", 1)[1].strip()
-            break
+        name, _, value = line.partition(":")
+        facts.setdefault(name.strip(), value.strip())
+    cpu = facts.get("model name", platform.processor())
+    if "cpu family" in facts and not any(letter.isdigit() for letter in cpu):  # a virtual machine's, of several generations
+        cpu += f" (family {facts['cpu family']}, model {facts['model']})"
     return {"cpu": cpu, "cpus": len(os.sched_getaffinity(0)), "system": platform.platform()}
 
 
