@@ -255,6 +255,7 @@ void gemm(const GemmArgs& g, Pool& pool, Isa isa) {
     const Product p = product(g, i, b_pack);
     pool.parallel(cut.rows * cut.panels, 1, [&](size_t begin, size_t end, int thread) {
       for (size_t part = begin; part < end; ++part) {
+        // Those of a thread are mostly of the same columns: it reads its part of B once.
         const size_t r = part % cut.rows, c = part / cut.rows;
         const size_t row = row_block_begin(g.m, blocks, blocks * r / cut.rows);
         const size_t row_end = row_block_begin(g.m, blocks, blocks * (r + 1) / cut.rows);
