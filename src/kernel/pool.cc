@@ -126,9 +126,18 @@ struct Crew {
     while (true) {
       const size_t next = now / kLoop == loop ? now % kLoop : first;
       if (next >= end) return kMostChunks;
-      if (taken.compare_exchange_weak(now, loop * kLoop + next + 1, std::memory_order_relaxed))
+      const size_t after = next + 1 < end ? next + 1 : kMostChunks;
+      if (taken.compare_exchange_weak(now, loop * kLoop + after, std::memory_order_relaxed))
         return next;
     }
+  }
+  // Whether somebody may need help. Each stretch comes from another core's cache, so all of them
+  // are asked for at once.
+  bool may_be_left() const {
+    bool left = false;
+    for (const Stretch& s : stretches)
+      left |= s.taken.load(std::memory_order_relaxed) != loop * kLoop + kMostChunks;
+    return left;
   }
   void drop_the_rest() {
     for (Stretch& s : stretches)
@@ -148,7 +157,9 @@ struct Crew {
     inside_loop = thread;
     try {
       const Deadline handed(deadline);
-      for (int i = 0; i < threads; ++i) work_on(size_t((thread + i) % threads), thread);
+      work_on(size_t(thread), thread);
+      const bool helps = may_be_left();
+      for (int i = 1; i < threads && helps; ++i) work_on(size_t((thread + i) % threads), thread);
     } catch (...) {
       if (!failed.exchange(true, std::memory_order_relaxed)) thrown = std::current_exception();
       drop_the_rest();  // the others need not go on
