@@ -119,9 +119,9 @@ std::optional<Binder::Axis> Binder::axis_of(const Dim& dim) {
   return Axis{*at_1 - *at_0, *at_0, symbol};
 }
 
-// The symbols' sizes; none if an input is not what the graph takes.
-std::optional<std::vector<int64_t>> Binder::values_of(std::span<const Value> inputs) const {
-  std::vector<int64_t> values(symbols_.size(), 0);
+std::optional<Binder::Sizes> Binder::sizes(std::span<const Value> inputs) const {
+  if (!plain_ || inputs.size() != inputs_.size()) return std::nullopt;
+  Sizes values(symbols_.size(), 0);
   std::vector<bool> bound(symbols_.size(), false);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].is_tensor()) return std::nullopt;
@@ -147,17 +147,20 @@ Result<Bindings> Binder::bind(const typed::Graph& graph, std::span<const Value> 
     return fail("SDX-R0010", "{} inputs given, the model takes {}", inputs.size(),
                 graph.inputs().size());
   }
-  const auto values = plain_ ? values_of(inputs) : std::nullopt;
-  if (!values) return bound_by_facts(graph, inputs);
+  const auto values = sizes(inputs);
+  return values ? named(*values) : bound_by_facts(graph, inputs);
+}
+
+Bindings Binder::named(const Sizes& sizes) const {
   Bindings bindings;
-  for (size_t s = 0; s < symbols_.size(); ++s) bindings.emplace(symbols_[s], (*values)[s]);
+  for (size_t s = 0; s < symbols_.size(); ++s) bindings.emplace(symbols_[s], sizes[s]);
   return bindings;
 }
 
-// The same from bindings; none if one is missing, or a size is bound as an expression.
-std::optional<std::vector<int64_t>> Binder::values_of(const Bindings& bindings) const {
+// None if one is missing, or a size is bound as an expression.
+std::optional<Binder::Sizes> Binder::sizes_in(const Bindings& bindings) const {
   if (!plain_ || bindings.size() != symbols_.size()) return std::nullopt;
-  std::vector<int64_t> values;
+  Sizes values;
   for (const std::string& symbol : symbols_) {
     const auto at = bindings.find(symbol);
     constexpr int64_t kMost = int64_t{1} << 20;
@@ -170,7 +173,7 @@ std::optional<std::vector<int64_t>> Binder::values_of(const Bindings& bindings) 
 OpenInputs Binder::open_inputs(const typed::Graph& graph, const Bindings& bindings) const {
   OpenInputs open;
   open.reserve(open_.size());
-  const auto values = values_of(bindings);
+  const auto values = sizes_in(bindings);
   for (const uint32_t i : open_) {
     if (!values) {
       open.emplace_back(i, bound_input(graph.fact(graph.inputs()[i]), i, bindings));

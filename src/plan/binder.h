@@ -18,6 +18,12 @@ class Binder {
  public:
   explicit Binder(const typed::Graph& graph);
 
+  // What the symbols stand for, in an order of their own.
+  using Sizes = std::vector<int64_t>;
+  // Inputs of equal sizes have equal shapes. None where an input says more or does not fit, which
+  // `bind` tells.
+  std::optional<Sizes> sizes(std::span<const Value> inputs) const;
+  Bindings named(const Sizes& sizes) const;
   // Of the same graph's inputs. Errors name the input, what it is and what was expected.
   Result<Bindings> bind(const typed::Graph& graph, std::span<const Value> inputs) const;
   OpenInputs open_inputs(const typed::Graph& graph, const Bindings& bindings) const;
@@ -35,8 +41,7 @@ class Binder {
   };
   bool add(const Fact& fact);
   std::optional<Axis> axis_of(const Dim& dim);
-  std::optional<std::vector<int64_t>> values_of(std::span<const Value> inputs) const;
-  std::optional<std::vector<int64_t>> values_of(const Bindings& bindings) const;
+  std::optional<Sizes> sizes_in(const Bindings& bindings) const;
 
   bool plain_ = true;  // all is in here; else only `open_` is
   std::vector<Input> inputs_;

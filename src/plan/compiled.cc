@@ -129,8 +129,17 @@ Status Compiled::prepare() {
 }
 
 Result<std::shared_ptr<const Planned>> Compiled::planned_for(std::span<const Value> inputs) const {
+  SDX_ASSIGN(const Bindings bindings, binder_.bind(graph(), inputs));
+  return planned_bound(bindings);
+}
+
+Result<std::shared_ptr<const Planned>> Compiled::planned_for(const Binder::Sizes& sizes) const {
+  return planned_bound(binder_.named(sizes));
+}
+
+// Under bindings that a caller's inputs gave.
+Result<std::shared_ptr<const Planned>> Compiled::planned_bound(const Bindings& bindings) const {
   const typed::Graph& graph = this->graph();
-  SDX_ASSIGN(const Bindings bindings, binder_.bind(graph, inputs));
   if (graph.assumptions) SDX_TRY(graph.assumptions->check(bindings));
   return planned_under(bindings);
 }

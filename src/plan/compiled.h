@@ -59,9 +59,11 @@ class Compiled {
   // Subgraphs that all plans share (LastingBody).
   const BodyPlans& lasting_bodies() const { return lasting_bodies_; }
   const Settings& settings() const { return settings_; }
+  const Binder& binder() const { return binder_; }
 
   // The plan for inputs of these shapes. Errors name the input, what it is and what was expected.
   Result<std::shared_ptr<const Planned>> planned_for(std::span<const Value> inputs) const;
+  Result<std::shared_ptr<const Planned>> planned_for(const Binder::Sizes& sizes) const;
   Result<std::shared_ptr<const Plan>> plan_for(std::span<const Value> inputs) const;
   // The plan if no shape is symbolic, or under the given bindings.
   Result<std::shared_ptr<const Planned>> planned_under(const Bindings& bindings) const;
@@ -83,6 +85,7 @@ class Compiled {
            std::shared_ptr<Packs> packs);
 
   Status prepare();
+  Result<std::shared_ptr<const Planned>> planned_bound(const Bindings& bindings) const;
   // Plans the rewritten graph under the bindings, as the base of others if there will be some.
   Result<Plan> plan_anew(const Bindings& bindings) const;
   std::optional<Plan> spare_plan() const;

@@ -25,8 +25,9 @@ Status RunOptions::check() const {
   return ok();
 }
 
+// Inputs whose sizes alone do not say what they are.
 bool Session::prepared_for(std::span<const Value> inputs) const {
-  if (planned_ == nullptr || planned_for_.size() != inputs.size()) return false;
+  if (planned_sizes_ || planned_for_.size() != inputs.size()) return false;
   const typed::Graph& graph = planned_->plan.graph;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].is_tensor() || inputs[i].tensor().dims() != planned_for_[i]) return false;
@@ -37,8 +38,9 @@ bool Session::prepared_for(std::span<const Value> inputs) const {
 }
 
 Status Session::prepare(std::span<const Value> inputs) {
-  if (prepared_for(inputs)) return ok();
-  SDX_ASSIGN(auto planned, compiled_->planned_for(inputs));
+  auto sizes = compiled_->binder().sizes(inputs);
+  if (planned_ != nullptr && (sizes ? planned_sizes_ == sizes : prepared_for(inputs))) return ok();
+  SDX_ASSIGN(auto planned, sizes ? compiled_->planned_for(*sizes) : compiled_->planned_for(inputs));
   // Should memory run out while it is laid out, the session has no plan.
   struct Unless {
     std::shared_ptr<const plan::Planned>* planned;
@@ -46,13 +48,11 @@ Status Session::prepare(std::span<const Value> inputs) {
       if (planned != nullptr) planned->reset();
     }
   } unless{&planned_};
-  planned_for_.resize(inputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].is_tensor()) {
-      planned_for_[i] = inputs[i].tensor().dims();
-    } else {
-      planned_for_[i].clear();
-    }
+  planned_sizes_ = std::move(sizes);
+  if (!planned_sizes_) {
+    planned_for_.resize(inputs.size());
+    for (size_t i = 0; i < inputs.size(); ++i)
+      planned_for_[i] = inputs[i].is_tensor() ? inputs[i].tensor().dims() : Dims();
   }
   const auto before = std::exchange(planned_, std::move(planned));
   if (before != planned_) {

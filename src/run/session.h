@@ -88,7 +88,8 @@ class Session final : private BodyRunner {
 
   std::shared_ptr<const plan::Compiled> compiled_;
   std::shared_ptr<const plan::Planned> planned_;
-  std::vector<Dims> planned_for_;  // shapes of the inputs
+  std::optional<plan::Binder::Sizes> planned_sizes_;  // that it was planned for
+  std::vector<Dims> planned_for_;  // shapes of the inputs, where sizes do not say them
   std::shared_ptr<Account> account_;
   bool at_work_ = false;
   std::shared_ptr<void> arena_;
