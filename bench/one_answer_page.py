@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Makes docs/one_answer.md and docs/one_answer.svg of bench/history/one_answer.jsonl, the records of bench/one_answer.py;
-of each machine the last record counts. With --check: fails if they are not what the records say.
+of each machine the last records count, those of one day, version and way of running, which several runs side by side may have
+written. With --check: fails if they are not what the records say.
 """
 import json
 import math
@@ -25,11 +26,18 @@ def name_of(record):
     return record["machine"] if record["emulated"] else f"{record['machine']}, {record['cores']} cores"
 
 
+SAME = ("sardonyx", "compiler", "levels", "threads", "onnxruntime", "date")
+
+
 def read():
     records = {}
     for line in (ROOT / "bench/history/one_answer.jsonl").read_text().splitlines():
         record = json.loads(line)
-        records[name_of(record)] = record
+        before = records.get(name_of(record))
+        if before and all(before[key] == record[key] for key in SAME):
+            before["models"].update(record["models"])
+        else:
+            records[name_of(record)] = record
     return list(records.values())
 
 
