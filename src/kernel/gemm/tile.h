@@ -6,6 +6,7 @@
 #pragma once
 
 #include "kernel/epilogue/epilogue.h"
+#include "kernel/gemm/block.h"
 #include "kernel/simd/registers.h"
 #include "kernel/simd/unroll.h"
 
@@ -23,12 +24,19 @@ inline constexpr int kTileVecs = 4, kTileRows = 6;
 inline constexpr int kTileVecs = 2, kTileRows = 2;
 #endif
 inline constexpr int kTileCols = kTileVecs * kLanes;
-// Tiles of few rows are wider, or too few chains would hide the latency of a multiply-add.
-#if defined(SDX_ISA_avx2)
+// Tiles of few rows are wider, or too few chains would hide the latency of a multiply-add. The
+// widest hold a panel and a vector more: a tile of one vector would load as much as it computes.
+#if defined(SDX_ISA_avx512)
+inline constexpr int kWideRows = 6, kWideVecs = 3;
+#elif defined(SDX_ISA_avx2)
 inline constexpr int kWideRows = 3, kWideVecs = 4;
 #else
 inline constexpr int kWideRows = 0, kWideVecs = kTileVecs;
 #endif
+// The columns that a block's last panel may have: kPanel, or as many as its tiles are wide.
+inline constexpr size_t kWidestPanel = size_t(kWideVecs) * kLanes > kPanel
+                                           ? size_t(kWideVecs) * kLanes
+                                           : kPanel;
 
 // Columns that may run beside a tile: as many as registers are left, where one holds all rows.
 inline constexpr int kMostBeside = kLanes > kTileRows&& kTileRows == 12 ? 4 : 0;
@@ -65,7 +73,8 @@ struct TileArgs {
                                  // null: the chains are not at their end
 };
 
-// Up to kRowBlock rows by one panel of B, cut into tiles. `t` describes the block's corner.
+// Up to kRowBlock rows by one panel of B, or by a widest one, cut into tiles. `t` describes the
+// block's corner.
 void tile_block(const TileArgs& t, size_t rows);
 
 }  // namespace sdx::SDX_ISA

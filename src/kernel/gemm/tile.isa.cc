@@ -270,13 +270,15 @@ void run_tiles(const TileArgs& t, size_t rows) {
   if (rows <= kTileRows && t.cols <= wide(rows)) {
     return kTiles<RowsOfA>.fn[rows - 1][(t.cols + kLanes - 1) / kLanes - 1](t);
   }
-  const size_t tiles = (rows + kTileRows - 1) / kTileRows;
+  const size_t tallest = t.cols > kPanel ? kWideRows : kTileRows;
+  const size_t tiles = (rows + tallest - 1) / tallest;
   TileArgs s = t;
   AffineEpilogue affine;
   if (t.affine != nullptr) affine = *t.affine, s.affine = &affine;
   for (size_t i = 0; i < tiles; ++i) {
     const size_t r = rows * i / tiles, height = rows * (i + 1) / tiles - r, most = wide(height);
     s.a = t.a + (t.a_row == 0 ? r : r * t.a_row);
+    s.beside_c = t.beside_c + r * t.ldc;
     for (size_t j = 0; j < t.cols; j += most) {
       s.b = t.b + j;
       s.c = t.c + r * t.ldc + j;

@@ -47,7 +47,7 @@ struct Stretch {
   // A row block stays in the first cache while patches go by.
   void run_rows_outside() const {
     constexpr size_t kTiles = (kRowBlock / kTileRows) * (kPanel / kTileCols);
-    const size_t parts = patches.tiles() * kTiles;
+    const size_t parts = patches.tiles() * kTiles + patches.ends_wide();
     for (size_t block = g.block_begin; block < g.block_end; ++block) {
       TileArgs t;
       AffineEpilogue affine;
@@ -102,7 +102,8 @@ void conv_planes_part(const ConvBlock& g, const ConvPart& part) {
     for (size_t first = 0; first < channels; first += together) {
       const size_t end = least(channels, first + together), length = (end - first) * taps;
       find_offsets(s, *g.staged, first * taps, length, g.offset);
-      pack_columns(g, pixel, cols, length);
+      const Panels panels(cols);
+      pack_columns(g, pixel, panels, length);
       for (size_t block = g.block_begin; block < g.block_end; ++block) {
         const size_t row = row_block_begin(rows_all, blocks, block);
         const size_t rows = row_block_begin(rows_all, blocks, block + 1) - row;
@@ -112,11 +113,11 @@ void conv_planes_part(const ConvBlock& g, const ConvPart& part) {
         TileArgs t;
         t.a_step = rows;
         t.ldc = pixels;
-        for (size_t j = 0; j < cols; j += kPanel) {
-          t.cols = least(kPanel, cols - j);
-          t.b = g.panels + j * length;
-          t.b_step = panel_width(cols - j);
-          t.c = g.y + row * pixels + pixel + j;
+        for (size_t j = 0; j < panels.count; ++j) {
+          t.cols = panels.cols_of(j);
+          t.b = g.panels + j * kPanel * length;
+          t.b_step = panels.width_of(j);
+          t.c = g.y + row * pixels + pixel + j * kPanel;
           // A run of taps along the width has its weights side by side.
           for (size_t c = first; c < end; c += kChannelBlock) {
             const size_t count = least(kChannelBlock, channels - c);

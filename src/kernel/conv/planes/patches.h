@@ -48,9 +48,22 @@ inline size_t find_pieces(const ConvShape& s, const Staged& staged, size_t pixel
   return count;
 }
 
-// Patches of up to kPanel outputs: panel[k * width + output].
-inline void pack_patches(const ConvBlock& g, size_t pixel, size_t cols, size_t k, float* panel) {
-  const size_t width = panel_width(cols);
+// Outputs in panels of kPanel. A last one of a single vector joins the one before, where tiles may
+// be so wide.
+struct Panels {
+  static constexpr size_t kJoins = kWidestPanel - kPanel;
+  explicit Panels(size_t columns)
+      : cols(columns),
+        count(((columns > kJoins ? columns - kJoins : columns) + kPanel - 1) / kPanel) {}
+  size_t cols, count;
+
+  size_t cols_of(size_t j) const { return j + 1 < count ? kPanel : cols - j * kPanel; }
+  size_t width_of(size_t j) const { return (cols_of(j) + 15) / 16 * 16; }  // in memory
+};
+
+// Patches of a panel's outputs: panel[k * width + output].
+inline void pack_patches(const ConvBlock& g, size_t pixel, size_t cols, size_t width, size_t k,
+                         float* panel) {
   Piece pieces[kLanes];
   for (size_t j = 0; j < width; j += kLanes) {
     float* out = panel + j;
@@ -100,31 +113,32 @@ inline bool pack_whole_panels(const ConvBlock& g, size_t pixel, size_t panels, s
 }
 
 // Patches of all columns.
-inline void pack_columns(const ConvBlock& g, size_t pixel, size_t cols, size_t k) {
-  for (size_t j = 0; j < cols;) {
-    const size_t panels = least(4, (cols - j) / kPanel);
-    float* to = g.panels + j * k;
-    if (panels != 0 && pack_whole_panels(g, pixel + j, panels, k, to)) {
-      j += panels * kPanel;
+inline void pack_columns(const ConvBlock& g, size_t pixel, const Panels& panels, size_t k) {
+  for (size_t j = 0; j < panels.count;) {
+    const size_t begin = j * kPanel;
+    size_t whole = least(4, panels.count - j);
+    while (whole != 0 && panels.cols_of(j + whole - 1) != kPanel) --whole;
+    float* to = g.panels + begin * k;
+    if (whole != 0 && pack_whole_panels(g, pixel + begin, whole, k, to)) {
+      j += whole;
     } else {
-      pack_patches(g, pixel + j, least(kPanel, cols - j), k, to);
-      j += kPanel;
+      pack_patches(g, pixel + begin, panels.cols_of(j), panels.width_of(j), k, to);
+      ++j;
     }
   }
 }
 
 // All panels at once where the outputs are one row, as those of 1 x 1 kernels are: long reads of
 // each channel in turn suit the prefetchers and touch each page once.
-inline void pack_row(const ConvBlock& g, size_t pixel, size_t cols, size_t k) {
+inline void pack_row(const ConvBlock& g, size_t pixel, const Panels& panels, size_t k) {
   for (size_t i = 0; i < k; ++i) {
-    const float* x = g.x + g.offset[i] + pixel;
-    for (size_t j = 0; j < cols; j += kPanel) {
-      const size_t width = panel_width(cols - j);
-      float* out = g.panels + j * k + i * width;
+    for (size_t j = 0; j < panels.count; ++j) {
+      const float* x = g.x + g.offset[i] + pixel + j * kPanel;
+      const size_t cols = panels.cols_of(j), width = panels.width_of(j);
+      float* out = g.panels + j * kPanel * k + i * width;
       for (size_t v = 0; v < width; v += kLanes) {
-        const size_t left = cols - j > v ? cols - j - v : 0;
-        (left >= size_t(kLanes) ? F32::load(x + j + v) : load_first(x + j + v, left))
-            .store(out + v);
+        const size_t left = cols > v ? cols - v : 0;
+        (left >= size_t(kLanes) ? F32::load(x + v) : load_first(x + v, left)).store(out + v);
       }
     }
   }
@@ -165,7 +179,7 @@ static_assert(kPatchFloats <= kPanelFloats && kPatchFloats >= kDepth * kPanel);
 // most.
 inline constexpr size_t kMostLeftOver = 6;
 inline size_t left_over(size_t cols) {
-  const size_t rest = cols % kLanes, tiles = (cols - rest + kPanel - 1) / kPanel;
+  const size_t rest = cols % kLanes, tiles = Panels(cols - rest).count;
   return rest <= least(kMostLeftOver, tiles * size_t(kMostBeside)) ? rest : 0;
 }
 
@@ -225,38 +239,46 @@ class Patches {
       : g_(g), pixel_(pixel), left_(left_over(cols)), whole_(cols - left_), k_(k) {
     if (in_place) {
       // A last vector must not read past the input.
-      in_place_ = whole_ % kLanes == 0 ? whole_ : whole_ / kPanel * kPanel;
-      if (in_place_ < whole_)
-        pack_patches(g, pixel + in_place_, whole_ - in_place_, k, g.panels + in_place_ * k);
+      const size_t last = whole_.count - 1;
+      in_place_ = whole_.cols % kLanes == 0 ? whole_.count : last;
+      if (in_place_ == last) pack_panel(last);
     } else if (g.shape->out[0] * g.shape->out[1] == 1) {
       pack_row(g, pixel, whole_, k);
     } else {
       pack_columns(g, pixel, whole_, k);
     }
-    if (left_ != 0) pack_left_over(g, pixel + whole_, left_, k, g.panels + whole_ * k);
+    if (left_ != 0) pack_left_over(g, pixel + whole_.cols, left_, k, g.panels + whole_.cols * k);
   }
 
   // Tiles of a row block, each a panel wide.
-  size_t tiles() const { return (whole_ + kPanel - 1) / kPanel; }
+  size_t tiles() const { return whole_.count; }
+  bool ends_wide() const { return whole_.cols_of(whole_.count - 1) > kPanel; }  // two tiles, then
 
   // What tile j reads, and the outputs that run beside it. t.c is where it writes.
   void find(size_t j, TileArgs& t) const {
     const size_t col = j * kPanel;
-    t.cols = least(kPanel, whole_ - col);
-    const bool in_place = col < in_place_;
+    t.cols = whole_.cols_of(j);
+    const bool in_place = j < in_place_;
     t.b = in_place ? g_.x + g_.offset[0] + pixel_ + col : g_.panels + col * k_;
-    t.b_step = in_place ? g_.staged->plane : panel_width(whole_ - col);
+    t.b_step = in_place ? g_.staged->plane : whole_.width_of(j);
     const size_t first = left_ * j / tiles();
     t.beside_cols = left_ * (j + 1) / tiles() - first;
-    t.beside = g_.panels + whole_ * k_ + first;
+    t.beside = g_.panels + whole_.cols * k_ + first;
     t.beside_step = left_;
-    t.beside_c = t.c + (whole_ - col) + first;
+    t.beside_c = t.c + (whole_.cols - col) + first;
   }
 
  private:
+  void pack_panel(size_t j) const {
+    pack_patches(g_, pixel_ + j * kPanel, whole_.cols_of(j), whole_.width_of(j), k_,
+                 g_.panels + j * kPanel * k_);
+  }
+
   const ConvBlock& g_;
-  size_t pixel_, left_, whole_, k_;
-  size_t in_place_ = 0;  // outputs before this one
+  size_t pixel_, left_;
+  Panels whole_;
+  size_t k_;
+  size_t in_place_ = 0;  // panels before this one
 };
 
 }  // namespace sdx::SDX_ISA
