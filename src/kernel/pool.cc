@@ -106,22 +106,22 @@ struct Crew {
   void* body = nullptr;
   size_t n = 0, chunk = 1;
   const Deadline* deadline = nullptr;  // of the caller
-  // The chunks are dealt out as one stretch for each thread, the same one in every loop of as many:
+  // The chunks are dealt out as one share for each thread, the same one in every loop of as many:
   // what a thread wrote in the loop before is mostly what it reads now, and caches of different
   // cores may be hundreds of nanoseconds apart for each line. Who is done helps the others.
   size_t chunks = 0;
-  uint64_t loop = 0;  // how many there were: what a stretch says of an earlier one is nothing
-  // The loop, then the next chunk; the stretch of a thread that nobody helps stays in its cache.
-  struct alignas(64) Stretch {
+  uint64_t loop = 0;  // how many there were: what a share says of an earlier one is nothing
+  // The loop, then the next chunk; the share of a thread that nobody helps stays in its cache.
+  struct alignas(64) Share {
     std::atomic<uint64_t> taken{0};
   };
   static constexpr uint64_t kLoop = uint64_t{1} << 20, kMostChunks = kLoop - 1;
-  std::vector<Stretch> stretches{size_t(threads)};
+  std::vector<Share> shares{size_t(threads)};
 
-  // The next chunk of a thread's stretch; kMostChunks if there is none.
+  // The next chunk of a thread's share; kMostChunks if there is none.
   size_t take_from(size_t of) {
     const size_t first = chunks * of / size_t(threads), end = chunks * (of + 1) / size_t(threads);
-    std::atomic<uint64_t>& taken = stretches[of].taken;
+    std::atomic<uint64_t>& taken = shares[of].taken;
     uint64_t now = taken.load(std::memory_order_relaxed);
     while (true) {
       const size_t next = now / kLoop == loop ? now % kLoop : first;
@@ -131,24 +131,24 @@ struct Crew {
         return next;
     }
   }
-  // Whether somebody may need help. Each stretch comes from another core's cache, so all of them
+  // Whether somebody may need help. Each share comes from another core's cache, so all of them
   // are asked for at once.
   bool may_be_left() const {
     bool left = false;
-    for (const Stretch& s : stretches)
-      left |= s.taken.load(std::memory_order_relaxed) != loop * kLoop + kMostChunks;
+    for (const Share& share : shares)
+      left |= share.taken.load(std::memory_order_relaxed) != loop * kLoop + kMostChunks;
     return left;
   }
   void drop_the_rest() {
-    for (Stretch& s : stretches)
-      s.taken.store(loop * kLoop + kMostChunks, std::memory_order_relaxed);
+    for (Share& share : shares)
+      share.taken.store(loop * kLoop + kMostChunks, std::memory_order_relaxed);
   }
   // What a body threw, for the caller; the first if several did.
   std::atomic<bool> failed{false};
   std::exception_ptr thrown;
 
-  void work_on(size_t stretch, int thread) {
-    for (size_t at; (at = take_from(stretch)) != kMostChunks;) {
+  void work_on(size_t share, int thread) {
+    for (size_t at; (at = take_from(share)) != kMostChunks;) {
       if (deadline != nullptr) Deadline::poll();
       fn(body, at * chunk, std::min(n, (at + 1) * chunk), thread);
     }
