@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <unordered_map>
+#include <cstring>
 
 #include "serve/net/connection.h"
 #include "serve/oip/framing.h"
@@ -13,21 +13,65 @@ namespace {
 
 class Http2;
 
+// The bytes of a body that are still to be sent: most are one short text.
+class Outgoing {
+ public:
+  bool empty() const { return text_at_ == text_.size() && next_ == pieces_.size(); }
+  void add(Response& part) {
+    if (empty()) {
+      text_ = std::move(part.text);
+      text_at_ = 0;
+      pieces_ = std::move(part.pieces);
+      next_ = 0;
+      return;
+    }
+    if (!part.text.empty()) pieces_.push_back(piece_of(std::move(part.text)));
+    for (Piece& piece : part.pieces) pieces_.push_back(std::move(piece));
+  }
+  size_t read(uint8_t* to, size_t room) {
+    size_t count = std::min(room, text_.size() - text_at_);
+    std::memcpy(to, text_.data() + text_at_, count);
+    text_at_ += count;
+    while (count < room && next_ < pieces_.size()) {
+      Piece& piece = pieces_[next_];
+      const size_t part = std::min(room - count, piece.bytes.size());
+      std::memcpy(to + count, piece.bytes.data(), part);
+      piece.bytes.remove_prefix(part);
+      count += part;
+      if (!piece.bytes.empty()) break;
+      piece.owner.reset();
+      ++next_;
+    }
+    return count;
+  }
+
+ private:
+  std::string text_;
+  size_t text_at_ = 0;
+  std::vector<Piece> pieces_;  // behind the text
+  size_t next_ = 0;
+};
+
 class Http2Exchange final : public Exchange {
  public:
   Http2Exchange(Reactor& reactor, Http2* protocol, int32_t stream)
-      : Exchange(reactor, reactor.now()), protocol(protocol), stream(stream) {}
+      : Exchange(reactor, reactor.now()), protocol(protocol), stream(stream) {
+    // Of most heads: memory once, not at each field.
+    request.head.reserve(512);
+    fields.reserve(16);
+  }
   void respond(Response response) override;
   void send_part(Response part) override;
 
   Http2* protocol;  // none once the stream is closed
   const int32_t stream;
+  size_t place = 0;  // among the connection's streams
   struct Name {
     size_t name, name_size, value, value_size;
   };
   std::vector<Name> fields;  // of the head, until it is whole
   bool handed_over = false, began = false, ended = false;
-  std::deque<Piece> out;
+  Outgoing out;
   int grpc_status = -1;
   std::string grpc_message;
 };
@@ -77,15 +121,25 @@ class Http2 final : public Protocol {
   void begin(Http2Exchange& stream, const Response& response, bool body);
   void hand_over(const StreamPtr& stream);
   void pushed();
-  Http2Exchange* find(int32_t id) {
-    const auto at = streams_.find(id);
-    return at == streams_.end() ? nullptr : at->second.get();
+  Http2Exchange* find(int32_t id) const {
+    return static_cast<Http2Exchange*>(nghttp2_session_get_stream_user_data(session_, id));
+  }
+  void add(StreamPtr stream) {
+    nghttp2_session_set_stream_user_data(session_, stream->stream, stream.get());
+    stream->place = streams_.size();
+    streams_.push_back(std::move(stream));
+  }
+  StreamPtr take_out(Http2Exchange& stream) {
+    StreamPtr taken = std::exchange(streams_[stream.place], std::move(streams_.back()));
+    if (stream.place + 1 < streams_.size()) streams_[stream.place]->place = stream.place;
+    streams_.pop_back();
+    return taken;
   }
 
   Connection& connection_;
   const HttpLimits& limits_;
   nghttp2_session* session_ = nullptr;
-  std::unordered_map<int32_t, StreamPtr> streams_;
+  std::vector<StreamPtr> streams_;  // in no order
   bool in_callback_ = false;
   size_t buffered_ = 0;             // bytes of bodies that are not whole
   size_t given_up_ = 0, done_ = 0;  // streams that the client reset; that ended well
@@ -104,7 +158,7 @@ struct Callbacks {
     stream->peer = http.connection_.peer();
     stream->secure = http.connection_.secure();
     stream->http2 = true;
-    http.streams_.emplace(frame->hd.stream_id, std::move(stream));
+    http.add(std::move(stream));
     return 0;
   }
 
@@ -155,9 +209,9 @@ struct Callbacks {
     }
     const bool headers = frame->hd.type == NGHTTP2_HEADERS, data = frame->hd.type == NGHTTP2_DATA;
     if (!headers && !data) return 0;
-    const auto at = http.streams_.find(frame->hd.stream_id);
-    if (at == http.streams_.end()) return 0;
-    const StreamPtr stream = at->second;
+    Http2Exchange* found = http.find(frame->hd.stream_id);
+    if (found == nullptr) return 0;
+    const StreamPtr stream = http.streams_[found->place];
     const bool end = (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0;
     if (headers && !stream->handed_over && stream->request.method.empty()) {
       look(stream->request, stream->fields);
@@ -203,7 +257,7 @@ struct Callbacks {
     if (stream == nullptr) return 0;
     const std::string_view part(reinterpret_cast<const char*>(bytes), size);
     if (stream->on_data) {
-      const StreamPtr alive = std::static_pointer_cast<Http2Exchange>(http.streams_[id]);
+      const StreamPtr alive = http.streams_[stream->place];
       alive->on_data(part, false);
       return 0;
     }
@@ -222,10 +276,9 @@ struct Callbacks {
 
   static int stream_closed(nghttp2_session*, int32_t id, uint32_t, void* user) {
     Http2& http = self(user);
-    const auto at = http.streams_.find(id);
-    if (at == http.streams_.end()) return 0;
-    const StreamPtr stream = at->second;
-    http.streams_.erase(at);
+    Http2Exchange* found = http.find(id);
+    if (found == nullptr) return 0;
+    const StreamPtr stream = http.take_out(*found);
     if (!stream->handed_over)
       http.buffered_ -= std::min(http.buffered_, stream->request.body.size());
     stream->protocol = nullptr;
@@ -243,15 +296,7 @@ struct Callbacks {
                       uint32_t* flags, nghttp2_data_source*, void* user) {
     Http2Exchange* stream = self(user).find(id);
     if (stream == nullptr) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
-    size_t count = 0;
-    while (count < room && !stream->out.empty()) {
-      std::string_view& bytes = stream->out.front().bytes;
-      const size_t part = std::min(room - count, bytes.size());
-      std::memcpy(to + count, bytes.data(), part);
-      bytes.remove_prefix(part);
-      count += part;
-      if (bytes.empty()) stream->out.pop_front();
-    }
+    const size_t count = stream->out.read(to, room);
     if (!stream->out.empty()) return static_cast<ssize_t>(count);
     if (!stream->ended) return count > 0 ? ssize_t(count) : ssize_t{NGHTTP2_ERR_DEFERRED};
     *flags |= NGHTTP2_DATA_FLAG_EOF;
@@ -283,7 +328,9 @@ Http2::Http2(Connection& connection)
       since_(connection.reactor().now()) {
   static nghttp2_session_callbacks* const callbacks = Callbacks::make();
   nghttp2_session_server_new(&session_, callbacks, this);
+  // Without a tree of priorities, which few clients use, streams that are closed need not be kept.
   const nghttp2_settings_entry settings[] = {
+      {NGHTTP2_SETTINGS_NO_RFC7540_PRIORITIES, 1},
       {NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, static_cast<uint32_t>(limits_.streams)},
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 4 << 20},
       {NGHTTP2_SETTINGS_MAX_FRAME_SIZE, 256 << 10},
@@ -326,7 +373,9 @@ void Http2::begin(Http2Exchange& stream, const Response& response, bool body) {
   const bool grpc = response.grpc_status >= 0 || response.content_type == "application/grpc";
   const std::string length = grpc ? "" : std::to_string(response.body_bytes());
   const std::string grpc_status = std::to_string(response.grpc_status);
-  std::vector<nghttp2_nv> fields = {field(":status", status)};
+  std::vector<nghttp2_nv> fields;
+  fields.reserve(8);
+  fields.push_back(field(":status", status));
   fields.push_back(field("content-type", response.content_type));
   if (!grpc) fields.push_back(field("content-length", length));
   std::vector<std::string> names;  // HTTP/2 has names in lower case
@@ -347,8 +396,7 @@ void Http2::begin(Http2Exchange& stream, const Response& response, bool body) {
 
 void Http2::send_part(Http2Exchange& stream, Response part) {
   if (!stream.began) begin(stream, part, true);
-  if (!part.text.empty()) stream.out.push_back(piece_of(std::move(part.text)));
-  for (Piece& piece : part.pieces) stream.out.push_back(std::move(piece));
+  stream.out.add(part);
   nghttp2_session_resume_data(session_, stream.stream);
   pushed();
 }
@@ -362,10 +410,7 @@ void Http2::respond(Http2Exchange& stream, Response response) {
   const bool body = (response.body_bytes() > 0 && !head_only) || stream.began;
   if (!stream.began) begin(stream, response, body);
   if (body) {
-    if (!response.text.empty()) stream.out.push_back(piece_of(std::move(response.text)));
-    for (Piece& piece : response.pieces) {
-      if (!piece.bytes.empty()) stream.out.push_back(std::move(piece));
-    }
+    stream.out.add(response);
     nghttp2_session_resume_data(session_, stream.stream);
   }
   pushed();
@@ -392,7 +437,8 @@ bool Http2::drain() {
 }
 
 void Http2::closed() {
-  for (auto& [id, stream] : std::exchange(streams_, {})) {
+  for (const StreamPtr& stream : std::exchange(streams_, {})) {
+    nghttp2_session_set_stream_user_data(session_, stream->stream, nullptr);
     stream->protocol = nullptr;
     stream->gone = true;
     if (stream->on_gone) stream->on_gone();

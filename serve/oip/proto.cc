@@ -336,12 +336,14 @@ Outcome<InferRequest> read_infer_proto(std::string_view bytes, const Regions& re
 
 Response infer_proto(const std::shared_ptr<const InferResult>& result) {
   ProtoWriter head;
+  head.bytes.reserve(256);
   head.text(1, result->model);
   head.text(2, result->version);
   head.text(3, result->id);
   for (size_t i = 0; i < result->outputs.size(); ++i) {
     const OutputTensor& output = result->outputs[i];
     ProtoWriter tensor;
+    tensor.bytes.reserve(64);
     tensor.text(1, output.name);
     tensor.text(2, datatype_of(output.tensor.type()));
     tensor.sizes(3, output.tensor.dims());

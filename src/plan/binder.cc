@@ -119,27 +119,44 @@ std::optional<Binder::Axis> Binder::axis_of(const Dim& dim) {
   return Axis{*at_1 - *at_0, *at_0, symbol};
 }
 
-std::optional<Binder::Sizes> Binder::sizes(std::span<const Value> inputs) const {
-  if (!plain_ || inputs.size() != inputs_.size()) return std::nullopt;
-  Sizes values(symbols_.size(), 0);
-  std::vector<bool> bound(symbols_.size(), false);
+// check(axis, size) for all axes of all inputs; false once it is, or an input does not fit.
+template <class Check>
+bool Binder::all_sizes(std::span<const Value> inputs, Check&& check) const {
+  if (!plain_ || inputs.size() != inputs_.size()) return false;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].is_tensor()) return std::nullopt;
+    if (!inputs[i].is_tensor()) return false;
     const Tensor& tensor = inputs[i].tensor();
     const Input& input = inputs_[i];
-    if (tensor.type() != input.type || tensor.rank() != input.rank) return std::nullopt;
+    if (tensor.type() != input.type || tensor.rank() != input.rank) return false;
     for (size_t a = 0; a < input.rank; ++a) {
-      const Axis& axis = axes_[input.first_axis + a];
-      int64_t size = tensor.dims()[a] - axis.rest;
-      if (axis.symbol != kNone && !bound[axis.symbol]) {
-        values[axis.symbol] = size / axis.factor;
-        bound[axis.symbol] = true;
-      }
-      if (axis.symbol != kNone) size -= axis.factor * values[axis.symbol];
-      if (size != 0) return std::nullopt;
+      if (!check(axes_[input.first_axis + a], tensor.dims()[a])) return false;
     }
   }
-  return values;
+  return true;
+}
+
+bool Binder::Axis::is(int64_t size, int64_t value) const {
+  int64_t all = 0;
+  return !__builtin_mul_overflow(factor, value, &all) && !__builtin_add_overflow(all, rest, &all) &&
+         all == size;
+}
+
+std::optional<Binder::Sizes> Binder::sizes(std::span<const Value> inputs) const {
+  constexpr int64_t kUnbound = INT64_MIN;
+  Sizes values(symbols_.size(), kUnbound);
+  const bool fit = all_sizes(inputs, [&](const Axis& axis, int64_t size) {
+    if (axis.symbol == kNone) return size == axis.rest;
+    int64_t& value = values[axis.symbol];
+    if (value == kUnbound) value = (size - axis.rest) / axis.factor;
+    return axis.is(size, value);
+  });
+  return fit ? std::optional(std::move(values)) : std::nullopt;
+}
+
+bool Binder::are(const Sizes& sizes, std::span<const Value> inputs) const {
+  return all_sizes(inputs, [&](const Axis& axis, int64_t size) {
+    return axis.symbol == kNone ? size == axis.rest : axis.is(size, sizes[axis.symbol]);
+  });
 }
 
 Result<Bindings> Binder::bind(const typed::Graph& graph, std::span<const Value> inputs) const {

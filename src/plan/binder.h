@@ -23,6 +23,8 @@ class Binder {
   // Inputs of equal sizes have equal shapes. None where an input says more or does not fit, which
   // `bind` tells.
   std::optional<Sizes> sizes(std::span<const Value> inputs) const;
+  // Whether these are the sizes of the inputs.
+  bool are(const Sizes& sizes, std::span<const Value> inputs) const;
   Bindings named(const Sizes& sizes) const;
   // Of the same graph's inputs. Errors name the input, what it is and what was expected.
   Result<Bindings> bind(const typed::Graph& graph, std::span<const Value> inputs) const;
@@ -34,11 +36,14 @@ class Binder {
   struct Axis {
     int64_t factor = 0, rest = 0;
     uint32_t symbol = kNone;
+    bool is(int64_t size, int64_t value) const;  // where the symbol stands for the value
   };
   struct Input {
     DType type;
     uint32_t first_axis, rank;
   };
+  template <class Check>
+  bool all_sizes(std::span<const Value> inputs, Check&& check) const;
   bool add(const Fact& fact);
   std::optional<Axis> axis_of(const Dim& dim);
   std::optional<Sizes> sizes_in(const Bindings& bindings) const;

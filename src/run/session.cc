@@ -25,9 +25,10 @@ Status RunOptions::check() const {
   return ok();
 }
 
-// Inputs whose sizes alone do not say what they are.
 bool Session::prepared_for(std::span<const Value> inputs) const {
-  if (planned_sizes_ || planned_for_.size() != inputs.size()) return false;
+  if (planned_ == nullptr) return false;
+  if (planned_sizes_) return compiled_->binder().are(*planned_sizes_, inputs);
+  if (planned_for_.size() != inputs.size()) return false;
   const typed::Graph& graph = planned_->plan.graph;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].is_tensor() || inputs[i].tensor().dims() != planned_for_[i]) return false;
@@ -38,8 +39,8 @@ bool Session::prepared_for(std::span<const Value> inputs) const {
 }
 
 Status Session::prepare(std::span<const Value> inputs) {
+  if (prepared_for(inputs)) return ok();
   auto sizes = compiled_->binder().sizes(inputs);
-  if (planned_ != nullptr && (sizes ? planned_sizes_ == sizes : prepared_for(inputs))) return ok();
   SDX_ASSIGN(auto planned, sizes ? compiled_->planned_for(*sizes) : compiled_->planned_for(inputs));
   // Should memory run out while it is laid out, the session has no plan.
   struct Unless {
