@@ -1,5 +1,6 @@
 #include "kernel/rows/rows.h"
 
+#include "kernel/gemm/pack.h"
 #include "kernel/math/math_isa.h"
 #include "kernel/simd/numbers.h"
 
@@ -77,28 +78,45 @@ SDX_INLINE float joined(F32x16 all) {
   }
 }
 
-// Some rows at a time, so that one's chain of sums is not waited for.
+// What the lanes of some rows come to, so that one's chain is not waited for.
+template <Fold kFold, size_t kRows>
+SDX_INLINE void fold_lanes(const float* x, size_t n, float (*lane)[16]) {
+  using F = Folding<kFold>;
+  const size_t whole = n / 16 * 16, rest = n - whole;
+  F32x16 all[kRows];
+  for (F32x16& a : all) a = F32x16(F::kNone);
+  for (size_t i = 0; i < whole; i += 16) {
+    for (size_t r = 0; r < kRows; ++r) all[r] = F::enter(all[r], load(x + r * n + i));
+  }
+  for (size_t r = 0; r < kRows; ++r) {
+    if (rest != 0) all[r] = F::enter(all[r], load_n(x + r * n + whole, rest, F::kNone));
+    store(lane[r], all[r]);
+  }
+}
+
+// Sixteen rows at a time, whose lanes are joined for all of them at once, a row to each lane.
 template <Fold kFold>
 void whole_rows(const float* x, size_t rows, size_t n, float* y) {
   using F = Folding<kFold>;
-  constexpr size_t kTogether = 4;
-  const size_t whole = n / 16 * 16, rest = n - whole;
-  for (; rows >= kTogether; rows -= kTogether, x += kTogether * n, y += kTogether) {
-    F32x16 all[kTogether];
-    for (F32x16& a : all) a = F32x16(F::kNone);
-    for (size_t i = 0; i < whole; i += 16) {
-      for (size_t r = 0; r < kTogether; ++r) all[r] = F::enter(all[r], load(x + r * n + i));
+  alignas(64) float lane[16][16] = {}, turned[16][16];  // [row][lane], [lane][row]
+  constexpr size_t kFew = 4, kTogether = 4;
+  while (rows >= kFew) {
+    const size_t now = rows < 16 ? rows : 16;
+    size_t r = 0;
+    for (; r + kTogether <= now; r += kTogether)
+      fold_lanes<kFold, kTogether>(x + r * n, n, lane + r);
+    for (; r < now; ++r) fold_lanes<kFold, 1>(x + r * n, n, lane + r);
+    pack_transposed(lane[0], 16, 16, 16, turned[0], 16);
+    for (size_t step = 8; step > 0; step /= 2) {
+      for (size_t j = 0; j < step; ++j)
+        store(turned[j], F::join(load(turned[j]), load(turned[j + step])));
     }
-    for (size_t r = 0; r < kTogether; ++r) {
-      if (rest != 0) all[r] = F::enter(all[r], load_n(x + r * n + whole, rest, F::kNone));
-      y[r] = canonical(joined<kFold>(all[r]));
-    }
+    store_block(y, lanes::canonical(load(turned[0])), now);
+    rows -= now, x += now * n, y += now;
   }
   for (; rows != 0; --rows, x += n, ++y) {
-    F32x16 all(F::kNone);
-    for (size_t i = 0; i < whole; i += 16) all = F::enter(all, load(x + i));
-    if (rest != 0) all = F::enter(all, load_n(x + whole, rest, F::kNone));
-    *y = canonical(joined<kFold>(all));
+    fold_lanes<kFold, 1>(x, n, lane);
+    *y = canonical(joined<kFold>(load(lane[0])));
   }
 }
 

@@ -85,12 +85,21 @@ class SixteenRows {
     return most[0];
   }
 
+  // A row that is taken next. Rows begin anywhere in a line, so each of its vectors waits for two.
+  SDX_INLINE void fetch_row(const float* x, const float* y) const {
+    for (size_t i = 0; i < n_; i += 16) {
+      __builtin_prefetch(x + i, 0, 3);
+      __builtin_prefetch(y + i, 1, 3);
+    }
+  }
+
   // The sums of all rows; each lane of a row ends with its tail.
   F32x16 take_powers(const float* x, float* y, F32x16 most) {
     float each[16];
     most.store(each);
     if (row_.n != 0) {
       for (size_t r = 0; r < 16; ++r) {
+        fetch_row(x + (16 + r) * n_, y + (16 + r) * n_);
         const Powers powers = powers_of<true>(x + r * n_, y + r * n_, row_, F32x16(each[r]));
         store(lane_[r], powers.total);
       }
