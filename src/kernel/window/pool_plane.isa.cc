@@ -2,6 +2,7 @@
 
 #include "kernel/conv/blocked/work.h"
 #include "kernel/simd/f32x16.h"
+#include "kernel/simd/registers.h"
 #include "kernel/simd/unroll.h"
 #include "kernel/window/greatest.h"
 #include "kernel/window/stage_phases.h"
