@@ -78,6 +78,36 @@ void reference_in(const Resize& a, const ResizePlan& plan, const View& x, const 
     put<C>(y, i, outside && is_outside(plan, y.dims, i) ? C(a.extrapolation) : data[i]);
 }
 
+// How often each element stands in a row of `index`, if all stand equally often; else 0.
+size_t repeats_of(const std::vector<int32_t>& index) {
+  size_t times = 0;
+  while (times < index.size() && index[times] == 0) ++times;
+  for (size_t i = 0; i < index.size() && times != 0; ++i) {
+    if (size_t(index[i]) != i / times) return 0;
+  }
+  return times;
+}
+
+void twice_each(const uint32_t* from, uint32_t* to, size_t width) {
+  typedef uint32_t Quad __attribute__((vector_size(16)));
+  size_t i = 0;
+  for (; i + 8 <= width; i += 8) {
+    Quad four;
+    std::memcpy(&four, from + i / 2, sizeof four);
+    const Quad pair[2] = {__builtin_shufflevector(four, four, 0, 0, 1, 1),
+                          __builtin_shufflevector(four, four, 2, 2, 3, 3)};
+    std::memcpy(to + i, pair, sizeof pair);
+  }
+  for (; i < width; ++i) to[i] = from[i / 2];
+}
+
+// Elements of 32 bits; `times` as above. Images of twice the size are what most models ask for.
+void pick_nearest(const uint32_t* from, const std::vector<int32_t>& index, size_t times,
+                  uint32_t* to) {
+  if (times == 2) return twice_each(from, to, index.size());
+  for (size_t i = 0; i < index.size(); ++i) to[i] = from[index[i]];
+}
+
 }  // namespace
 
 void take_nearest(const ResizePlan& plan, const View& x, const View& y, Pool* pool) {
@@ -88,21 +118,23 @@ void take_nearest(const ResizePlan& plan, const View& x, const View& y, Pool* po
   const size_t width = size_t(y.dims[rank - 1]);
   const std::vector<int32_t>& columns = plan[rank - 1].index;
   const bool whole = plan[rank - 1].identity();
+  const size_t times = repeats_of(columns);
   share_rows(pool, y.count / width, width, y.type, [&](size_t begin, size_t end) {
     size_t last = SIZE_MAX;
+    std::vector<size_t> at(rank - 1);  // of the row, along the axes before its own
+    for (size_t axis = rank - 1, rest = begin; axis-- > 0; rest /= size_t(y.dims[axis]))
+      at[axis] = rest % size_t(y.dims[axis]);
     for (size_t row = begin; row < end; ++row) {
       size_t base = 0;
-      for (size_t axis = rank - 1, rest = row; axis-- > 0; rest /= size_t(y.dims[axis])) {
-        base += size_t(plan[axis].index[rest % size_t(y.dims[axis])]) * size_t(strides[axis]);
-      }
+      for (size_t axis = 0; axis + 1 < rank; ++axis)
+        base += size_t(plan[axis].index[at[axis]]) * size_t(strides[axis]);
+      for (size_t axis = rank - 1; axis-- > 0 && ++at[axis] == size_t(y.dims[axis]);) at[axis] = 0;
       if (base == last) {
         copy_row(y.type, y.raw, (row - 1) * width, y.raw, row * width, width);
       } else if (whole) {
         copy_row(x.type, x.raw, base, y.raw, row * width, width);
       } else if (bits(x.type) == 32) {
-        const uint32_t* from = x.data<uint32_t>() + base;
-        uint32_t* to = y.data<uint32_t>() + row * width;
-        for (size_t i = 0; i < width; ++i) to[i] = from[columns[i]];
+        pick_nearest(x.data<uint32_t>() + base, columns, times, y.data<uint32_t>() + row * width);
       } else {
         for (size_t i = 0; i < width; ++i)
           copy_row(x.type, x.raw, base + size_t(columns[i]), y.raw, row * width + i, 1);

@@ -294,6 +294,20 @@ void copy_any(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* po
   });
 }
 
+// The same loops with one of them further inside.
+struct Ordered {
+  std::array<Loops::Loop, 48> all;
+  size_t count;
+  std::span<const Loops::Loop> loops() const { return {all.data(), count}; }
+};
+Ordered moved(std::span<const Loops::Loop> loops, size_t from, size_t to) {
+  Ordered order{{}, loops.size()};
+  std::copy(loops.begin(), loops.end(), order.all.begin());
+  std::rotate(order.all.begin() + long(from), order.all.begin() + long(from) + 1,
+              order.all.begin() + long(to) + 1);
+  return order;
+}
+
 template <class T>
 void copy(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* pool, Isa isa);
 
@@ -341,6 +355,12 @@ void copy(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* pool, 
     return copy_runs(loops.first(loops.size() - 1), inner.n, from, to, pool, isa);
   }
   if (copy_columns(loops, from, to, pool, isa)) return;
+  // Pixels of which each goes to few planes, where other loops stand between: squares of an image
+  // that become channels.
+  for (size_t j = loops.size() - 1; j-- > 0 && inner.to == 1;) {
+    if (loops[j].from != 1 || inner.from != int64_t(loops[j].n) || !are_few(loops[j].n)) continue;
+    if (copy_columns(moved(loops, j, loops.size() - 2).loops(), from, to, pool, isa)) return;
+  }
   if (inner.to == 1 && inner.from != 0 && inner.n >= 4) {
     for (size_t j = loops.size() - 1; j-- > 0;) {
       if (loops[j].from != 1 || loops[j].n < 4) continue;
@@ -355,11 +375,7 @@ void copy(std::span<const Loops::Loop> loops, const T* from, T* to, Pool* pool, 
   for (size_t i = 0; i + 1 < loops.size(); ++i) {
     if (loops[i].n >= 8 && (best == loops.size() - 1 || spread(i) < spread(best))) best = i;
   }
-  std::array<Loops::Loop, 48> order;
-  std::copy(loops.begin(), loops.end(), order.begin());
-  std::rotate(order.begin() + long(best), order.begin() + long(best) + 1,
-              order.begin() + long(loops.size()));
-  copy_any(std::span<const Loops::Loop>(order.data(), loops.size()), from, to, pool);
+  copy_any(moved(loops, best, loops.size() - 1).loops(), from, to, pool);
 }
 
 // Packed elements share bytes, so one thread moves them.
