@@ -188,7 +188,12 @@ bool fits_packed(const ConvTranspose& a, const Call& call) {
 }
 
 size_t scratch(const ConvTranspose& a, const Call& call) {
-  return conv_transposed_packed_size(kernel_shape(a, call)) * sizeof(float);
+  return conv_transposed_scratch_bytes(kernel_shape(a, call), call.threads);
+}
+// Behind it the weights, where only the run knows them.
+size_t scratch_with_weights(const ConvTranspose& a, const Call& call) {
+  return aligned_bytes(scratch(a, call)) +
+         conv_transposed_packed_size(kernel_shape(a, call)) * sizeof(float);
 }
 std::shared_ptr<const void> pack(const ConvTranspose& a, const Call& call, Pool& pool) {
   const ConvShape s = kernel_shape(a, call);
@@ -204,8 +209,10 @@ Status run(const ConvTranspose& a, Args& args) {
   c.bias = args.has(2) ? args.in(2).data<float>() : nullptr;
   c.y = args.out().data<float>();
   c.weights = static_cast<const float*>(args.packed);
+  c.scratch = args.scratch.data();
   if (c.weights == nullptr) {
-    auto* packed = reinterpret_cast<float*>(args.scratch.data());
+    const size_t own = conv_transposed_scratch_bytes(c.shape, args.pool->threads());
+    auto* packed = reinterpret_cast<float*>(args.scratch.data() + aligned_bytes(own));
     conv_transposed_pack(c.shape, args.in(1).data<float>(), packed, *args.pool);
     c.weights = packed;
   }
@@ -291,10 +298,11 @@ constexpr Kernel<ConvTranspose> kBlocks = {.name = "conv_transpose_f32_blocks",
 constexpr Kernel<ConvTranspose> kPacked = {.name = "conv_transpose_f32_packed",
                                            .fits = fits_packed,
                                            .run = run,
+                                           .scratch = scratch,
                                            .pack = pack,
                                            .packs = 1u << 1};
 constexpr Kernel<ConvTranspose> kPlain = {
-    .name = "conv_transpose_f32", .fits = fits, .run = run, .scratch = scratch};
+    .name = "conv_transpose_f32", .fits = fits, .run = run, .scratch = scratch_with_weights};
 constexpr Kernel<ConvTranspose> kKernels[] = {kBlocks, kPacked, kPlain,
                                               widened<kPacked>("conv_transpose_f16_packed"),
                                               widened<kPlain>("conv_transpose_f16")};

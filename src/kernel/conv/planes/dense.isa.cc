@@ -101,7 +101,7 @@ void conv_planes_part(const ConvBlock& g, const ConvPart& part) {
     const size_t cols = least(group, g.pixel_end - pixel);
     for (size_t first = 0; first < channels; first += together) {
       const size_t end = least(channels, first + together), length = (end - first) * taps;
-      find_offsets(s, *g.staged, first * taps, length, g.offset);
+      find_offsets(s, *g.staged, first * taps, length, g.offset, part.backwards);
       const Panels panels(cols);
       pack_columns(g, pixel, panels, length);
       for (size_t block = g.block_begin; block < g.block_end; ++block) {
@@ -118,6 +118,14 @@ void conv_planes_part(const ConvBlock& g, const ConvPart& part) {
           t.b = g.panels + j * kPanel * length;
           t.b_step = panels.width_of(j);
           t.c = g.y + row * pixels + pixel + j * kPanel;
+          if (taps == all_taps) {
+            t.k = length;
+            t.a = g.weights + (row * channels + first * rows) * all_taps;
+            t.resume = first != 0;
+            t.affine = end == channels ? &affine : nullptr;
+            tile_block(t, rows);
+            continue;
+          }
           // A run of taps along the width has its weights side by side.
           for (size_t c = first; c < end; c += kChannelBlock) {
             const size_t count = least(kChannelBlock, channels - c);

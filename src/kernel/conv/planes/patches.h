@@ -10,17 +10,17 @@
 namespace sdx::SDX_ISA {
 
 // Lanes [first, first + count) of a vector of outputs, which read contiguous inputs from `base` on.
-struct Piece {
+struct LaneRun {
   size_t base;
   uint32_t first, count;
 };
 
 #if defined(SDX_ISA_avx512)
-inline F32 load_piece(F32 v, const float* p, const Piece& s) {
+inline F32 load_run(F32 v, const float* p, const LaneRun& s) {
   return _mm512_mask_loadu_ps(v.v, __mmask16(((1u << s.count) - 1) << s.first), p - s.first);
 }
 #elif defined(SDX_ISA_avx2)
-inline F32 load_piece(F32 v, const float* p, const Piece& s) {
+inline F32 load_run(F32 v, const float* p, const LaneRun& s) {
   const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   const __m256i in =
       _mm256_andnot_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(int(s.first)), lane),
@@ -28,21 +28,21 @@ inline F32 load_piece(F32 v, const float* p, const Piece& s) {
   return _mm256_or_ps(v.v, _mm256_maskload_ps(p - s.first, in));
 }
 #else
-inline F32 load_piece(F32 v, const float* p, const Piece& s) {
+inline F32 load_run(F32 v, const float* p, const LaneRun& s) {
   for (uint32_t i = 0; i < s.count; ++i) v.v[s.first + i] = p[i];
   return v;
 }
 #endif
 
 // The outputs [pixel, pixel + lanes) as runs along rows; returns how many there are.
-inline size_t find_pieces(const ConvShape& s, const Staged& staged, size_t pixel, size_t lanes,
-                          Piece* pieces) {
+inline size_t find_runs(const ConvShape& s, const Staged& staged, size_t pixel, size_t lanes,
+                        LaneRun* runs) {
   size_t count = 0;
   for (size_t lane = 0; lane < lanes;) {
     const size_t x = (pixel + lane) % s.out[2], row = (pixel + lane) / s.out[2];
     const size_t length = least(s.out[2] - x, lanes - lane);
-    pieces[count++] = {staged.base(s, row / s.out[1], row % s.out[1], x), uint32_t(lane),
-                       uint32_t(length)};
+    runs[count++] = {staged.base(s, row / s.out[1], row % s.out[1], x), uint32_t(lane),
+                     uint32_t(length)};
     lane += length;
   }
   return count;
@@ -64,25 +64,25 @@ struct Panels {
 // Patches of a panel's outputs: panel[k * width + output].
 inline void pack_patches(const ConvBlock& g, size_t pixel, size_t cols, size_t width, size_t k,
                          float* panel) {
-  Piece pieces[kLanes];
+  LaneRun runs[kLanes];
   for (size_t j = 0; j < width; j += kLanes) {
     float* out = panel + j;
     const size_t lanes = j < cols ? least(cols - j, kLanes) : 0;
-    const size_t count = find_pieces(*g.shape, *g.staged, pixel + j, lanes, pieces);
+    const size_t count = find_runs(*g.shape, *g.staged, pixel + j, lanes, runs);
     if (count == 1 && lanes == kLanes) {
-      const float* x = g.x + pieces[0].base;
+      const float* x = g.x + runs[0].base;
       for (size_t i = 0; i < k; ++i) F32::load(x + g.offset[i]).store(out + i * width);
     } else if (count == 2) {
       for (size_t i = 0; i < k; ++i) {
         const float* x = g.x + g.offset[i];
-        const F32 v = load_piece(F32(0.0f), x + pieces[0].base, pieces[0]);
-        load_piece(v, x + pieces[1].base, pieces[1]).store(out + i * width);
+        const F32 v = load_run(F32(0.0f), x + runs[0].base, runs[0]);
+        load_run(v, x + runs[1].base, runs[1]).store(out + i * width);
       }
     } else {
       for (size_t i = 0; i < k; ++i) {
         F32 v = F32(0.0f);
         for (size_t p = 0; p < count; ++p)
-          v = load_piece(v, g.x + g.offset[i] + pieces[p].base, pieces[p]);
+          v = load_run(v, g.x + g.offset[i] + runs[p].base, runs[p]);
         v.store(out + i * width);
       }
     }
@@ -96,9 +96,9 @@ inline bool pack_whole_panels(const ConvBlock& g, size_t pixel, size_t panels, s
   constexpr size_t kVectors = kPanel / kLanes, kMost = 4;
   size_t base[kMost * kVectors];
   for (size_t v = 0; v < panels * kVectors; ++v) {
-    Piece pieces[kLanes];
-    if (find_pieces(*g.shape, *g.staged, pixel + v * kLanes, kLanes, pieces) != 1) return false;
-    base[v] = pieces[0].base;
+    LaneRun runs[kLanes];
+    if (find_runs(*g.shape, *g.staged, pixel + v * kLanes, kLanes, runs) != 1) return false;
+    base[v] = runs[0].base;
   }
   for (size_t i = 0; i < k; ++i) {
     const float* x = g.x + g.offset[i];
@@ -145,17 +145,18 @@ inline void pack_row(const ConvBlock& g, size_t pixel, const Panels& panels, siz
 }
 
 // Where the steps [begin, begin + length) of the reduction find their inputs, relative to an
-// output's base.
+// output's base. `backwards`: the last tap is there.
 inline void find_offsets(const ConvShape& s, const Staged& staged, size_t begin, size_t length,
-                         size_t* offset) {
+                         size_t* offset, bool backwards = false) {
   const size_t channels = s.in_channels / s.groups;
   const size_t taps = s.kernel[0] * s.kernel[1] * s.kernel[2];
   size_t first = begin / (kChannelBlock * taps) * kChannelBlock;  // of the channel block
   size_t in_block = least(kChannelBlock, channels - first);
   size_t tap = (begin - first * taps) / in_block, c = (begin - first * taps) % in_block;
   for (size_t i = 0; i < length;) {
-    const size_t at = staged.tap_offset(s, tap / (s.kernel[1] * s.kernel[2]),
-                                        tap / s.kernel[2] % s.kernel[1], tap % s.kernel[2]);
+    const size_t reads = backwards ? taps - 1 - tap : tap;
+    const size_t at = staged.tap_offset(s, reads / (s.kernel[1] * s.kernel[2]),
+                                        reads / s.kernel[2] % s.kernel[1], reads % s.kernel[2]);
     for (; c < in_block && i < length; ++c, ++i) offset[i] = (first + c) * staged.plane + at;
     c = 0;
     if (++tap == taps && i < length) {

@@ -106,7 +106,8 @@ inline constexpr size_t kPanelFloats = 131072;
 // of the block are those of the part, its weights are the whole kernel's.
 struct ConvPart {
   const ConvShape* whole;
-  size_t tap[3];  // the first one
+  size_t tap[3];           // the first one
+  bool backwards = false;  // inputs go back as taps go on: x is where the last tap reads
 };
 
 SDX_DECLARE_ISAS(void conv_planes_part(const ConvBlock&, const ConvPart&);

@@ -18,11 +18,13 @@ size_t channel_blocks(const ConvShape& s) {
 }  // namespace
 
 size_t conv_transposed_packed_size(const ConvShape& s) {
+  if (runs_as_products(s)) return products_packed_floats(s);
   return s.groups * channel_blocks(s) * transpose_rows(s) * conv_depth(s);
 }
 
 // [group][block of output channels][step of the reduction][output channel in block]
 void conv_transposed_pack(const ConvShape& s, const float* w, float* packed, Pool& pool) {
+  if (runs_as_products(s)) return pack_products(s, w, packed, pool);
   const size_t in_group = s.in_channels / s.groups, out_group = s.out_channels / s.groups;
   const size_t taps = conv_taps(s), blocks = channel_blocks(s);
   const size_t rows = transpose_rows(s);
@@ -36,8 +38,13 @@ void conv_transposed_pack(const ConvShape& s, const float* w, float* packed, Poo
   });
 }
 
+size_t conv_transposed_scratch_bytes(const ConvShape& s, int threads) {
+  return runs_as_products(s) ? products_scratch_floats(s, threads) * sizeof(float) : 0;
+}
+
 void conv_transposed(const ConvArgs& g, Pool& pool, Isa isa) {
   const ConvShape& s = g.shape;
+  if (runs_as_products(s)) return run_products(g, pool, isa);
   const size_t out_group = s.out_channels / s.groups, blocks = channel_blocks(s);
   const size_t in_pixels = conv_input_positions(s), pixels = conv_positions(s);
   const size_t rows = s.out[0] * s.out[1], together = transpose_rows(s);

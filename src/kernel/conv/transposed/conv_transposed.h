@@ -11,12 +11,12 @@
 
 namespace sdx {
 
-// `weights` is what conv_transposed_pack wrote; no scratch is needed. The epilogue gets rows
-// of outputs.
+// `weights` is what conv_transposed_pack wrote. The epilogue gets rows of outputs.
 void conv_transposed(const ConvArgs&, Pool&, Isa);
 
 // w is [in_channels][out_channels / groups][kernel...].
 size_t conv_transposed_packed_size(const ConvShape&);
 void conv_transposed_pack(const ConvShape&, const float* w, float* packed, Pool&);
+size_t conv_transposed_scratch_bytes(const ConvShape&, int threads);
 
 }  // namespace sdx

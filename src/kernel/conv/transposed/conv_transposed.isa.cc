@@ -56,26 +56,44 @@ struct Columns {
   int lanes;
 };
 
-// One tap of `count` channels. `kAll`: every lane meets an input.
-template <int Rows, bool kAll>
+// Vectors of columns at once: few rows alone would be too few chains.
+constexpr int vectors_for(int rows) { return rows <= 4 ? 4 : 1; }
+
+// One tap of `count` channels, whose inputs every lane of all vectors meets.
+template <int Rows, int Vecs>
 [[gnu::always_inline]] inline void run_tap(const float* x, size_t plane, const float* w,
-                                           size_t count, Mask mask, F32 (&sum)[Rows]) {
+                                           size_t count, F32 (&sum)[Vecs][Rows]) {
   for (size_t i = 0; i < count; ++i, x += plane, w += Rows) {
-    const F32 value = kAll ? F32::load(x) : load_lanes(x, mask);
+    repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+      const F32 value = F32::load(x + v * kLanes);
+      repeat<Rows>([&](int r) __attribute__((always_inline)) {
+        sum[v][r] = fma(F32(w[r]), value, sum[v][r]);
+      });
+    });
+  }
+}
+// Of one vector, where some lanes do.
+template <int Rows>
+[[gnu::always_inline]] inline void run_tap_lanes(const float* x, size_t plane, const float* w,
+                                                 size_t count, Mask mask, F32 (&sum)[Rows]) {
+  for (size_t i = 0; i < count; ++i, x += plane, w += Rows) {
+    const F32 value = load_lanes(x, mask);
     repeat<Rows>([&](int r) __attribute__((always_inline)) {
-      F32& acc = sum[r];
-      acc = kAll ? fma(F32(w[r]), value, acc) : fma_lanes(F32(w[r]), value, acc, mask);
+      sum[r] = fma_lanes(F32(w[r]), value, sum[r], mask);
     });
   }
 }
 
-template <int Rows>
+// acc[vector][row]
+template <int Rows, int Vecs>
 void run_columns(const ConvShape& s, const TransposeRow& t, const Columns& c, F32* acc) {
   const size_t channels = s.in_channels / s.groups, plane = s.in[0] * s.in[1] * s.in[2];
   const ptrdiff_t stride = ptrdiff_t(s.stride[2]), width = ptrdiff_t(s.in[2]);
   const float* w = t.w;
-  F32 sum[Rows];
-  repeat<Rows>([&](int r) __attribute__((always_inline)) { sum[r] = F32(0.0f); });
+  F32 sum[Vecs][Rows];
+  repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+    repeat<Rows>([&](int r) __attribute__((always_inline)) { sum[v][r] = F32(0.0f); });
+  });
   for (size_t block = 0; block < channels; block += kChannelBlock) {
     const size_t count = channels - block < kChannelBlock ? channels - block : kChannelBlock;
     for (size_t kz = 0; kz < s.kernel[0]; ++kz) {
@@ -89,41 +107,47 @@ void run_columns(const ConvShape& s, const TransposeRow& t, const Columns& c, F3
           const ptrdiff_t ahead = ptrdiff_t(c.phase + s.pad[2]) - ptrdiff_t(kx * s.dilation[2]);
           if (ahead % stride != 0) continue;
           const ptrdiff_t column = ahead / stride + ptrdiff_t(c.first);  // of lane 0's input
-          const int first = column < 0 ? int(column < -kLanes ? kLanes : -column) : 0;
-          const int end = width - column < c.lanes ? int(width - column) : c.lanes;
-          if (first >= end) continue;
-          const float* x = t.x + block * plane + (iz * s.in[1] + iy) * s.in[2] + column;
-          if (first == 0 && end == kLanes) {
-            run_tap<Rows, true>(x, plane, w, count, lanes_between(0, kLanes), sum);
-          } else {
-            run_tap<Rows, false>(x, plane, w, count, lanes_between(first, end), sum);
+          const float* x = t.x + block * plane + (iz * s.in[1] + iy) * s.in[2];
+          if (column >= 0 && c.lanes == Vecs * kLanes && column + c.lanes <= width) {
+            run_tap<Rows, Vecs>(x + column, plane, w, count, sum);
+            continue;
           }
+          repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+            const ptrdiff_t at = column + v * kLanes;
+            const int lanes = c.lanes - v * kLanes < kLanes ? c.lanes - v * kLanes : kLanes;
+            const int first = at < 0 ? int(at < -kLanes ? kLanes : -at) : 0;
+            const int end = width - at < lanes ? int(width - at) : lanes;
+            if (first < end)
+              run_tap_lanes<Rows>(x + at, plane, w, count, lanes_between(first, end), sum[v]);
+          });
         }
       }
     }
   }
-  repeat<Rows>([&](int r) __attribute__((always_inline)) { acc[r] = sum[r]; });
+  repeat<Vecs>([&](int v) __attribute__((always_inline)) {
+    repeat<Rows>([&](int r) __attribute__((always_inline)) { acc[v * Rows + r] = sum[v][r]; });
+  });
 }
 
 using RunColumns = void (*)(const ConvShape&, const TransposeRow&, const Columns&, F32*);
 RunColumns columns_for(size_t rows) {
   switch (rows) {
     case 1:
-      return run_columns<1>;
+      return run_columns<1, vectors_for(1)>;
     case 2:
-      return run_columns<2>;
+      return run_columns<2, vectors_for(2)>;
     case 3:
-      return run_columns<3>;
+      return run_columns<3, vectors_for(3)>;
     case 4:
-      return run_columns<4>;
+      return run_columns<4, vectors_for(4)>;
     case 6:
-      return run_columns<6>;
+      return run_columns<6, vectors_for(6)>;
     case 8:
-      return run_columns<8>;
+      return run_columns<8, vectors_for(8)>;
     case 10:
-      return run_columns<10>;
+      return run_columns<10, vectors_for(10)>;
     default:
-      return run_columns<12>;
+      return run_columns<12, vectors_for(12)>;
   }
 }
 
@@ -131,21 +155,25 @@ RunColumns columns_for(size_t rows) {
 
 void conv_transposed_row(const ConvShape& s, const TransposeRow& t) {
   const size_t pixels = s.out[0] * s.out[1] * s.out[2], stride = s.stride[2];
-  const RunColumns run = columns_for(transpose_rows(s));
+  const size_t rows = transpose_rows(s), together = size_t(vectors_for(int(rows))) * kLanes;
+  const RunColumns run = columns_for(rows);
   for (size_t phase = 0; phase < stride && phase < s.out[2]; ++phase) {
     const size_t columns = (s.out[2] - phase + stride - 1) / stride;
-    for (size_t first = 0; first < columns; first += kLanes) {
+    for (size_t first = 0; first < columns; first += together) {
       const size_t left = columns - first;
-      const Columns c{phase, first, left < size_t(kLanes) ? int(left) : kLanes};
-      F32 acc[12];
+      const Columns c{phase, first, int(left < together ? left : together)};
+      F32 acc[4 * 4];
       run(s, t, c, acc);
       for (size_t r = 0; r < t.rows; ++r) {
-        float lane[kLanes];
-        F32 sum = acc[r];
-        if (t.bias != nullptr) sum = sum + F32(t.bias[r]);
-        lanes::canonical(sum).store(lane);
         float* out = t.out + r * pixels + phase + first * stride;
-        for (int i = 0; i < c.lanes; ++i) out[size_t(i) * stride] = lane[i];
+        for (int done = 0; done < c.lanes; done += kLanes) {
+          float lane[kLanes];
+          F32 sum = acc[size_t(done / kLanes) * rows + r];
+          if (t.bias != nullptr) sum = sum + F32(t.bias[r]);
+          lanes::canonical(sum).store(lane);
+          for (int i = 0; i < kLanes && done + i < c.lanes; ++i)
+            out[size_t(done + i) * stride] = lane[i];
+        }
       }
     }
   }

@@ -28,7 +28,8 @@ void expect_reference_bits(const ConvShape& s, unsigned seed, bool specials) {
         Pool pool(threads);
         conv_transposed_pack(s, w.data(), packed.data(), pool);
         std::fill(got.begin(), got.end(), 7.f);
-        conv_transposed({s, x.data(), packed.data(), b, got.data(), {}, nullptr}, pool, isa);
+        std::vector<float> scratch(conv_transposed_scratch_bytes(s, threads) / sizeof(float), 7.f);
+        conv_transposed({s, x.data(), packed.data(), b, got.data(), {}, scratch.data()}, pool, isa);
         EXPECT_TRUE(same_bits(want, got)) << isa_name(isa) << ", " << threads << " threads";
       }
     }
@@ -57,6 +58,27 @@ TEST(ConvTranspose, equals_the_reference_on_random_shapes) {
     }
     expect_reference_bits(s, unsigned(round), round % 3 == 0);
   }
+}
+
+TEST(ConvTranspose, decoders_layers_equal_the_reference) {
+  const auto layer = [](size_t in, size_t out, size_t side, size_t kernel, size_t stride,
+                        size_t pad, size_t more) {
+    const size_t after = (side - 1) * stride + kernel - 2 * pad + more;
+    return ConvShape{1,
+                     1,
+                     in,
+                     out,
+                     {1, side, side},
+                     {1, after, after},
+                     {1, kernel, kernel},
+                     {1, stride, stride},
+                     {1, 1, 1},
+                     {0, pad, pad}};
+  };
+  expect_reference_bits(layer(37, 26, 8, 4, 2, 1, 0), 1, true);
+  expect_reference_bits(layer(20, 7, 5, 3, 2, 1, 1), 2, true);
+  expect_reference_bits(layer(17, 13, 11, 5, 3, 0, 2), 3, false);
+  expect_reference_bits(layer(600, 12, 3, 2, 2, 0, 0), 4, false);
 }
 
 TEST(ConvTranspose, outputs_without_inputs_are_the_bias) {

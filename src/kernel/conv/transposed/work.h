@@ -8,6 +8,8 @@
 
 namespace sdx {
 
+class Pool;
+
 // Output channels that run together are one of these many.
 inline constexpr size_t kTransposeRows[] = {1, 2, 3, 4, 6, 8, 10, 12};
 
@@ -30,6 +32,14 @@ struct TransposeRow {
   size_t z, y;
   float* out;  // of the first channel; the others are a plane apart
 };
+
+// Where many output channels come from each input, runs as products (products.cc).
+bool runs_as_products(const ConvShape&);
+size_t products_packed_floats(const ConvShape&);
+void pack_products(const ConvShape&, const float* w, float* packed, Pool&);
+size_t products_scratch_floats(const ConvShape&, int threads);
+struct ConvArgs;
+void run_products(const ConvArgs&, Pool&, Isa);
 
 SDX_DECLARE_ISAS(void conv_transposed_row(const ConvShape&, const TransposeRow&);)
 
