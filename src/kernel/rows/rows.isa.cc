@@ -3,6 +3,7 @@
 #include "kernel/gemm/pack.h"
 #include "kernel/math/math_isa.h"
 #include "kernel/simd/numbers.h"
+#include "kernel/softmax/powers.h"
 
 namespace sdx::SDX_ISA {
 namespace {
@@ -199,13 +200,27 @@ void fold_columns(Fold fold, const float* x, size_t n, size_t step, size_t cols,
 
 namespace {
 
-// The greatest element; NaN if one is NaN.
+// The greatest element; NaN if one is NaN. Several vectors at once, so that none waits for the one
+// before.
 SDX_INLINE float max_of(const float* x, size_t n) {
-  F32x16 most(-__builtin_inff());
-  blocks(n, [&](size_t i, size_t count) {
-    most = lanes::max(most, load_block(x + i, count, -__builtin_inff()));
+  constexpr size_t kVectors = 4;
+  F32x16 most[kVectors];
+  for (F32x16& m : most) m = F32x16(-__builtin_inff());
+  M16 none = most[0] != most[0];
+  size_t i = 0;
+  for (; i + 16 * kVectors <= n; i += 16 * kVectors) {
+    for (size_t v = 0; v < kVectors; ++v) {
+      const F32x16 some = load(x + i + 16 * v);
+      none = none | lanes::is_nan(some);
+      most[v] = max_raw(some, most[v]);
+    }
+  }
+  F32x16 all = lanes::max(lanes::max(most[0], most[1]), lanes::max(most[2], most[3]));
+  if (any(none)) return __builtin_nanf("");
+  blocks(n - i, [&](size_t at, size_t count) {
+    all = lanes::max(all, load_block(x + i + at, count, -__builtin_inff()));
   });
-  return max(most);
+  return max(all);
 }
 
 }  // namespace
@@ -213,9 +228,24 @@ SDX_INLINE float max_of(const float* x, size_t n) {
 // Elements behind the end are -inf: exp gives +0, which changes no sum, unless m is infinite or
 // NaN, and then the sum is NaN or m is +inf anyway.
 float exp_sum(const float* x, size_t n, float m) {
-  F32x16 total(0.0f);
-  blocks(n, [&](size_t i, size_t count) {
-    total = total + lanes::exp(load_block(x + i, count, -__builtin_inff()) - F32x16(m));
+  F32x16 total(0.0f), low(__builtin_inff()), high(-__builtin_inff());
+  const size_t pairs = n / 32 * 32;
+  for (size_t i = 0; i < pairs; i += 16) {
+    low = min_raw(load(x + i), low);
+    high = max_raw(load(x + i), high);
+  }
+  size_t i = 0;
+  if (!any((low - F32x16(m) < F32x16(kNotSmall)) | (high > F32x16(m)))) {
+    // Two vectors take turns in the long chain of a power.
+    for (; i < pairs; i += 32) {
+      const auto e =
+          near_power(Pair<F32x16>(load(x + i) - F32x16(m), load(x + i + 16) - F32x16(m)));
+      total = total + e.lo;
+      total = total + e.hi;
+    }
+  }
+  blocks(n - i, [&](size_t at, size_t count) {
+    total = total + lanes::exp(load_block(x + i + at, count, -__builtin_inff()) - F32x16(m));
   });
   return canonical(sum(total));
 }
