@@ -83,18 +83,13 @@ Status run(const GlobalPool& a, Args& args) {
                     : a.how == How::average ? Fold::sum
                     : a.p == 1              ? Fold::sum_abs
                                             : Fold::sum_square;
-  const auto begin_fold = SDX_PICK(fold_begin, args.isa);
-  const auto take = SDX_PICK(fold_take, args.isa);
-  const auto end_fold = SDX_PICK(fold_end, args.isa);
+  const auto rows = SDX_PICK(fold_rows, args.isa);
   args.pool->parallel(y.count, 1 + 4096 / (n + 1), [&](size_t begin, size_t end, int) {
-    alignas(64) float lanes[kFoldLanes];
-    for (size_t plane = begin; plane < end; ++plane) {
-      begin_fold(fold, lanes);
-      take(fold, lanes, 0, x.data<float>() + plane * n, n);
-      const float all = end_fold(fold, lanes);
-      y.data<float>()[plane] = store<float>(a.how == How::average ? all / float(n)
-                                            : a.how == How::lp    ? norm_end(all, a.p)
-                                                                  : all);
+    rows(fold, x.data<float>() + begin * n, end - begin, n, y.data<float>() + begin);
+    for (float& all : std::span(y.data<float>() + begin, end - begin)) {
+      all = store<float>(a.how == How::average ? all / float(n)
+                         : a.how == How::lp    ? norm_end(all, a.p)
+                                               : all);
     }
   });
   return ok();
