@@ -268,7 +268,9 @@ void gemm(const GemmArgs& g, Pool& pool, Isa isa) {
 
 void gemm_f64(const GemmF64Args& g, Pool& pool, Isa isa) {
   const auto run = SDX_PICK(gemm_f64_rows, isa);
-  const size_t grain = std::max<size_t>(1, 16384 / std::max<size_t>(1, g.n * g.k));
+  // Rows of one call share what is packed of B.
+  constexpr size_t kTogether = 24;
+  const size_t grain = std::max<size_t>(kTogether, 16384 / std::max<size_t>(1, g.n * g.k));
   pool.parallel(g.batch * g.m, grain, [&](size_t begin, size_t end, int) {
     while (begin < end) {
       const size_t batch = begin / g.m, row = begin % g.m;

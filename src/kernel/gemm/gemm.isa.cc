@@ -329,40 +329,4 @@ void gemm_pack_panel(const void* b, DType type, size_t b_k, size_t b_col, size_t
   }
 }
 
-void gemm_f64_rows(const GemmF64Args& g, size_t batch, size_t row_begin, size_t row_end) {
-  constexpr size_t kLane = 16;
-  const size_t a_row = g.trans_a ? 1 : g.lda, a_k = g.trans_a ? g.lda : 1;
-  const size_t b_k = g.trans_b ? 1 : g.ldb, b_col = g.trans_b ? g.ldb : 1;
-  for (size_t row = row_begin; row < row_end; ++row) {
-    const double* a = g.a + batch * g.a_batch + row * a_row;
-    double* c = g.c + batch * g.c_batch + row * g.ldc;
-    for (size_t col = 0; col < g.n; col += kLane) {
-      const size_t cols = least(g.n - col, kLane);
-      const double* b = g.b + batch * g.b_batch + col * b_col;
-      double acc[kLane] = {};
-      if (b_col == 1 && cols == kLane) {
-        for (size_t k = 0; k < g.k; ++k) {
-          for (size_t j = 0; j < kLane; ++j)
-            acc[j] = __builtin_fma(a[k * a_k], b[k * b_k + j], acc[j]);
-        }
-      } else {
-        for (size_t k = 0; k < g.k; ++k) {
-          for (size_t j = 0; j < cols; ++j)
-            acc[j] = __builtin_fma(a[k * a_k], b[k * b_k + j * b_col], acc[j]);
-        }
-      }
-      for (size_t j = 0; j < cols; ++j) {
-        double x = acc[j];
-        if (g.alpha != 1) x = x * g.alpha;
-        if (g.bias != nullptr) {
-          double bias = g.bias[batch * g.bias_batch + row * g.bias_row + (col + j) * g.bias_col];
-          if (g.beta != 1) bias = bias * g.beta;
-          x = x + bias;
-        }
-        c[col + j] = x != x ? __builtin_nan("") : x;
-      }
-    }
-  }
-}
-
 }  // namespace sdx::SDX_ISA
