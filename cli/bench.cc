@@ -66,8 +66,8 @@ Status bench(const BenchFlags& flags) {
     if (Status status = once(); !status)
       return asking_for_sizes(std::move(status).error().in(flags.model), loaded.assumed);
     if (i >= 0) times.push_back(now_ms() - start);
-    progress.at(static_cast<size_t>(i + flags.warmup + 1),
-                static_cast<size_t>(flags.runs + flags.warmup));
+    progress.at(static_cast<size_t>(i) + static_cast<size_t>(flags.warmup) + 1,
+                static_cast<size_t>(flags.runs) + static_cast<size_t>(flags.warmup));
   }
   progress.finish();
   std::sort(times.begin(), times.end());

@@ -61,6 +61,7 @@ std::string with_escapes(const std::string& text, std::string_view special,
 
 std::string names_of(const std::vector<const CLI::App*>& commands) {
   std::vector<std::string> names;
+  names.reserve(commands.size());
   for (const CLI::App* command : commands) names.push_back(command->get_name());
   return fmt::format("{}", fmt::join(names, " "));
 }

@@ -55,7 +55,7 @@ Distance of_lists(const Value& found, const Value& expected, const Tolerance& to
   }
   double sum = 0;
   for (size_t i = 0; i < a.size(); ++i) {
-    const Distance one = distance(a[i], b[i], tolerance);
+    Distance one = distance(a[i], b[i], tolerance);
     if (!one.why.empty()) return one;
     all.equal_bits = all.equal_bits && one.equal_bits;
     sum += one.mean_abs * static_cast<double>(one.count);

@@ -144,7 +144,7 @@ Status holds(const typed::Graph& graph, const Named& inputs, bool shapes_known) 
 
 }  // namespace
 
-std::shared_ptr<const model::Model> with_shapes_of(std::shared_ptr<const model::Model> model,
+std::shared_ptr<const model::Model> with_shapes_of(const std::shared_ptr<const model::Model>& model,
                                                    const Named& inputs, bool all) {
   std::shared_ptr<model::Model> changed;
   for (size_t i = 0; i < model->graph->input.size(); ++i) {
@@ -171,7 +171,7 @@ Result<Value> input_named(const Named& inputs, const std::string& name) {
   return at->second;
 }
 
-Status facts_hold(std::shared_ptr<const model::Model> model, const Named& inputs) {
+Status facts_hold(const std::shared_ptr<const model::Model>& model, const Named& inputs) {
   for (const bool shapes_known : {false, true}) {
     const auto typed_as = with_shapes_of(model, inputs, shapes_known);
     SDX_ASSIGN(const typed::Graph graph, type(typed_as));

@@ -181,6 +181,7 @@ int ops(const OpsFlags& flags) {
             [](const Op* a, const Op* b) { return full_name(*a) < full_name(*b); });
   if (!flags.name.empty()) {
     std::vector<std::string> names;
+    names.reserve(list.size());
     for (const Op* op : list) names.push_back(full_name(*op));
     std::erase_if(
         list, [&](const Op* op) { return op->name != flags.name && full_name(*op) != flags.name; });

@@ -280,7 +280,7 @@ Status profile(const ProfileFlags& flags) {
     if (run == 0) timer.events.clear();
     const auto outputs = session.run(loaded.inputs, {.observer = &timer});
     if (!outputs) return asking_for_sizes(Error(outputs.error()).in(flags.model), loaded.assumed);
-    progress.at(static_cast<size_t>(run + 2), static_cast<size_t>(flags.runs + 1));
+    progress.at(static_cast<size_t>(run) + 2, static_cast<size_t>(flags.runs) + 1);
   }
   progress.finish();
   Profile profile;

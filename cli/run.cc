@@ -181,6 +181,7 @@ Result<std::vector<Written>> values_between(const RunFlags& flags, const Loaded&
   SDX_ASSIGN(std::vector<NamedValue> values,
              values_of_wires(loaded.model, loaded.options, inputs, wires));
   std::vector<Written> written;
+  written.reserve(values.size());
   for (NamedValue& wire : values) written.push_back({types.info(wire.name), std::move(wire.value)});
   return written;
 }

@@ -191,7 +191,7 @@ Result<std::vector<Part>> manifests(const Job& job, const std::string& folder,
   std::vector<Part> parts;
   for (const std::string& name : names) {
     if (!name.starts_with("part-") || !name.ends_with(".json")) continue;
-    const std::string path = folder + "/" + name;
+    const std::string path = fmt::format("{}/{}", folder, name);
     const Result<std::string> text = read_text(path);
     Result<Part> part = text ? Part::parse(*text, job) : Result<Part>(text.error());
     if (part && part->name() + ".json" != name)

@@ -110,7 +110,10 @@ Result<Merged> merge(const std::vector<std::string>& folders) {
     if (!(other == job))
       return fail("SDX-C0156", "{} and {} hold different jobs", folders[0], folder);
     SDX_ASSIGN(std::vector<Part> parts, manifests(job, folder, merged.wrong));
-    for (Part& part : parts) by_source[part.source].push_back({std::move(part), folder});
+    for (Part& part : parts) {
+      const size_t source = part.source;
+      by_source[source].push_back({std::move(part), folder});
+    }
   }
   std::vector<Found> all;
   for (size_t source = 0; source < job.sources.size(); ++source) {

@@ -412,7 +412,7 @@ bool has_bodies(const model::Model& model) {
   return found;
 }
 
-struct ModelAsWritten {
+struct ModelAsWritten {  // NOLINT: of the JSON library, whose moves do not throw
   std::shared_ptr<const model::Model> model;
   Json stage;
 };

@@ -166,7 +166,7 @@ class Wrapping {
     std::vector<int64_t> shape(windows_.axis, 0);
     shape.insert(shape.end(), {-1, windows_.hop});
     shape.insert(shape.end(), behind_.begin(), behind_.end());
-    const std::string hops = add("Reshape", {x, constant(x + ".shape", shape)}, x + ".hops");
+    std::string hops = add("Reshape", {x, constant(x + ".shape", shape)}, x + ".hops");
     if (parts == 1) return hops;
     std::vector<std::string> pieces;
     const std::string along = constant(x + ".along", {axis});

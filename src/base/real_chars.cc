@@ -139,7 +139,7 @@ std::string fixed(T magnitude, const Shortest& number) {
 // How long the fixed form is with zeros in the place of digits that are not needed.
 size_t fixed_length(const Shortest& number) {
   const int digits = int(number.digits.size());
-  if (number.point <= 0) return size_t(2 - number.point + digits);
+  if (number.point <= 0) return number.digits.size() + size_t(2 - number.point);
   return size_t(std::max(number.point, digits + (number.point < digits ? 1 : 0)));
 }
 

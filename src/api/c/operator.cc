@@ -85,6 +85,7 @@ std::vector<Port> infer(const sardonyx_operator& op, const std::string& name, co
     return op.infer(op.context, handle, in.data(), in.size(), out.data(), out.size());
   });
   std::vector<Port> ports;
+  ports.reserve(out.size());
   for (const sardonyx_port& port : out) ports.push_back(port_from(port));
   return ports;
 }

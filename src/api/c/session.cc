@@ -5,7 +5,6 @@
 #include "api/bridge.h"
 #include "api/c/boxes.h"
 
-using sardonyx::Error;
 using sardonyx::NamedValue;
 using sardonyx::Outputs;
 using sardonyx::Port;

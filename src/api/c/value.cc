@@ -7,7 +7,6 @@
 
 using sardonyx::Bridge;
 using sardonyx::Dims;
-using sardonyx::Error;
 using sardonyx::Map;
 using sardonyx::Sequence;
 using sardonyx::Tensor;
