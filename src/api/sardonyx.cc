@@ -347,7 +347,7 @@ std::optional<Value> Session::state(std::string_view input) const {
   return Bridge::out(at->second.is_tensor() ? sdx::Value(at->second.tensor().copy()) : at->second);
 }
 
-void Session::set_state(std::string_view input, Value value) {  // NOLINT: as it was released
+void Session::set_state(std::string_view input, Value value) {
   const sdx::Value given = Bridge::in(value);
   State::of(state_).state.insert_or_assign(
       std::string(input), given.is_tensor() ? sdx::Value(given.tensor().copy()) : given);

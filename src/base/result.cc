@@ -15,7 +15,7 @@ Error& Error::operator=(const Error&) = default;
 Error& Error::operator=(Error&&) noexcept = default;
 Error::~Error() = default;
 
-Error Error::in(std::string place) && {  // NOLINT: what is given may be kept
+Error Error::in(std::string place) && {
   where.push_back(printable(place));
   return std::move(*this);
 }

@@ -55,7 +55,7 @@ struct Amount {
 
 size_t bytes_of(const std::vector<std::string>& strings) {
   size_t bytes = 0;
-  for (const std::string& text : strings) bytes += sizeof text + text.size();
+  for (const std::string& text : strings) bytes += sizeof(std::string) + text.size();
   return bytes;
 }
 

@@ -139,7 +139,7 @@ void conv_int8_depthwise_pack(const Int8ChannelsLastShape& s, const void* w, boo
       to.quads[(step * kDepthwiseChunk + turned(at)) * kFour + tap % kFour] = weight;
       const size_t pair = c / kDepthwiseSixteen * steps_of(s) * 2 + tap / 2;
       to.pairs[(pair * kDepthwiseSixteen + turned_sixteen(c % kDepthwiseSixteen)) * 2 + tap % 2] =
-          weight;
+          int16_t{weight};
     }
   }
 }
