@@ -178,7 +178,11 @@ Status tiles(const Variadic&, Args& args) {
                           [&](size_t at, const float* x, size_t step, size_t length) {
                             if (k > 0)
                               return tile(M::kCode, acc + at, 1, x, step, acc + at, length);
-                            for (size_t j = 0; j < length; ++j) acc[at + j] = x[j * step];
+                            if (step == 1) {
+                              std::memcpy(acc + at, x, length * sizeof(float));
+                            } else {
+                              for (size_t j = 0; j < length; ++j) acc[at + j] = x[j * step];
+                            }
                           });
       }
       float* y = args.out().data<float>() + i;
