@@ -96,7 +96,14 @@ constexpr Kernel<MaxPool> kBytes = {
     .name = "max_pool_bytes",
     .fits = [](const MaxPool& a, const Call& call) { return fits_max_pool_bytes(a.window, call); },
     .run = [](const MaxPool& a, Args& args) { return run_max_pool_bytes(a.window, args); }};
-constexpr Kernel<MaxPool> kKernels[] = {kPlain, widened<kPlain>("max_pool_f16"), kBytes};
+constexpr Kernel<MaxPool> kBytePlanes = {
+    .name = "max_pool_byte_planes",
+    .fits = [](const MaxPool& a,
+               const Call& call) { return fits_max_pool_byte_planes(a.window, call); },
+    .run = [](const MaxPool& a, Args& args) { return run_max_pool_byte_planes(a.window, args); },
+    .scratch = scratch};
+constexpr Kernel<MaxPool> kKernels[] = {kPlain, widened<kPlain>("max_pool_f16"), kBytes,
+                                        kBytePlanes};
 
 std::vector<Case> cases() {
   const Tensor x = Tensor::of<float>({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
@@ -150,6 +157,18 @@ std::vector<Case> cases() {
                      {"pads", std::vector<int64_t>{1, 1, 0, 1, 1, 0}},
                      {"strides", std::vector<int64_t>{2, 2, 1}}},
            .inputs = {noise({1, 2, 9, 14, 16})}},
+          {.name = "planes_of_bytes",
+           .opset = 22,
+           .attrs = {{"kernel_shape", std::vector<int64_t>{3, 3}},
+                     {"pads", std::vector<int64_t>{1, 1, 1, 1}},
+                     {"strides", std::vector<int64_t>{2, 2}}},
+           .inputs = {noise(DType::u8, {2, 3, 13, 41}, 1, 0, 256)}},
+          {.name = "planes_of_signed_bytes",
+           .opset = 22,
+           .attrs = {{"kernel_shape", std::vector<int64_t>{1, 3}},
+                     {"pads", std::vector<int64_t>{2, 5, 3, 5}},
+                     {"strides", std::vector<int64_t>{3, 4}}},
+           .inputs = {noise(DType::i8, {1, 3, 1, 7}, 1, -128, 128)}},
           {.name = "bytes_with_channels_last",
            .opset = 22,
            .attrs = {{"kernel_shape", std::vector<int64_t>{3, 3, 1}},

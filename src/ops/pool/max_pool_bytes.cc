@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <limits>
+#include <vector>
 
 #include "kernel/conv/int8_channels_last/conv_int8_channels_last.h"
 #include "ops/pool/pool.h"
@@ -33,7 +35,49 @@ void rows(const Window& window, const Args& args, size_t begin, size_t end, F f)
   }
 }
 
+// So many at a time that the loops vectorise.
+constexpr size_t kTogether = 32;
+template <class From, class To, class Convert>
+void convert_each(const From* from, To* to, size_t n, Convert convert) {
+  size_t i = 0;
+  for (; i + kTogether <= n; i += kTogether) {
+    for (size_t j = 0; j < kTogether; ++j) to[i + j] = convert(from[i + j]);
+  }
+  for (; i < n; ++i) to[i] = convert(from[i]);
+}
+
+template <class T>
+void pool_planes(const Window& window, Args& args) {
+  const View &x = args.in(0), &y = args.out();
+  const WindowAxes w = resolve(window, x.dims.subspan(2), y.dims.subspan(2), {});
+  const auto pool = SDX_PICK(max_pool_planes, args.isa);
+  share_planes(plane_shape(w), size_t(x.dims[0] * x.dims[1]), *args.pool, args.scratch.data(),
+               [&](const PoolWork& work, size_t first, size_t count, float* staged) {
+                 std::vector<float> wide(count * w.in), pooled(count * w.out);
+                 convert_each(x.data<T>() + first * w.in, wide.data(), wide.size(),
+                              [](T value) { return float(value); });
+                 pool(work, wide.data(), pooled.data(), count, staged);
+                 // A window of no element gives the least value.
+                 convert_each(
+                     pooled.data(), y.data<T>() + first * w.out, pooled.size(), [](float most) {
+                       return T(int32_t(std::max(most, float(std::numeric_limits<T>::min()))));
+                     });
+               });
+}
+
 }  // namespace
+
+bool fits_max_pool_byte_planes(const Window& window, const Call& call) {
+  const DType type = call.in[0].type;
+  return (type == DType::u8 || type == DType::i8) && plane_fits(window, call, type) &&
+         (call.out.size() < 2 || !call.out[1].present());
+}
+
+Status run_max_pool_byte_planes(const Window& window, Args& args) {
+  args.in(0).type == DType::u8 ? pool_planes<uint8_t>(window, args)
+                               : pool_planes<int8_t>(window, args);
+  return ok();
+}
 
 bool fits_max_pool_bytes(const Window& window, const Call& call) {
   const DType type = call.in[0].type;

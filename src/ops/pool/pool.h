@@ -40,8 +40,8 @@ inline PoolShape plane_shape(const Window& window, std::span<const int64_t> x,
 inline size_t staged_floats(const PoolShape& s) { return aligned_floats(s.staged_size()); }
 
 // Whether staging fits: a few million floats per thread at most.
-inline bool plane_fits(const Window& window, const Call& call) {
-  if (call.in[0].type != DType::f32 || window.spatial > 3) return false;
+inline bool plane_fits(const Window& window, const Call& call, DType type = DType::f32) {
+  if (call.in[0].type != type || window.spatial > 3) return false;
   const PoolShape s = plane_shape(window, call.in[0].dims(), call.out[0].dims());
   double staged = 1;  // sizes in the padding may be anything
   for (int i = 0; i < 3; ++i) staged *= double(phases_along(s, i)) * double(phase_dim(s, i));
@@ -89,6 +89,9 @@ std::optional<Relaid> pool_layout(const Relay& asked);
 // MaxPool of bytes whose last axis the window leaves alone: channels that come last.
 bool fits_max_pool_bytes(const Window& window, const Call& call);
 Status run_max_pool_bytes(const Window& window, Args& args);
+// The same of planes, which become floats for a while.
+bool fits_max_pool_byte_planes(const Window& window, const Call& call);
+Status run_max_pool_byte_planes(const Window& window, Args& args);
 
 // a > b, where NaN is greater than all and +0 greater than -0.
 template <class T>
