@@ -49,8 +49,17 @@ struct Part {
 
 std::vector<Part> parts_of(const Phase& p, size_t in) {
   std::vector<Part> parts;
+  const ptrdiff_t reach = (ptrdiff_t(p.taps) - 1) * p.back;
   for (size_t j = 0; j < p.outputs; ++j) {
     Part one{j, 1, 0, 0};
+    // Most outputs meet all taps, up to the one whose first tap reads the last input.
+    if (const ptrdiff_t at = p.input + ptrdiff_t(j);
+        p.taps != 0 && at - reach >= 0 && at < ptrdiff_t(in)) {
+      const size_t left = std::min(p.outputs - j, in - size_t(at));
+      parts.push_back({j, left, 0, p.taps});
+      j += left - 1;
+      continue;
+    }
     for (size_t t = 0; t < p.taps; ++t) {
       const ptrdiff_t at = p.input + ptrdiff_t(j) - ptrdiff_t(t) * p.back;
       if (at < 0 || at >= ptrdiff_t(in)) continue;
