@@ -101,7 +101,7 @@ void conv_planes_part(const ConvBlock& g, const ConvPart& part) {
     const size_t cols = least(group, g.pixel_end - pixel);
     for (size_t first = 0; first < channels; first += together) {
       const size_t end = least(channels, first + together), length = (end - first) * taps;
-      find_offsets(s, *g.staged, first * taps, length, g.offset, part.backwards);
+      find_offsets(s, *g.staged, first * taps, length, g.offset, g.backwards);
       const Panels panels(cols);
       pack_columns(g, pixel, panels, length);
       for (size_t block = g.block_begin; block < g.block_end; ++block) {
@@ -118,14 +118,6 @@ void conv_planes_part(const ConvBlock& g, const ConvPart& part) {
           t.b = g.panels + j * kPanel * length;
           t.b_step = panels.width_of(j);
           t.c = g.y + row * pixels + pixel + j * kPanel;
-          if (taps == all_taps) {
-            t.k = length;
-            t.a = g.weights + (row * channels + first * rows) * all_taps;
-            t.resume = first != 0;
-            t.affine = end == channels ? &affine : nullptr;
-            tile_block(t, rows);
-            continue;
-          }
           // A run of taps along the width has its weights side by side.
           for (size_t c = first; c < end; c += kChannelBlock) {
             const size_t count = least(kChannelBlock, channels - c);
@@ -158,7 +150,7 @@ void conv_planes_block(const ConvBlock& g) {
     const size_t cols = least(group, g.pixel_end - pixel);
     for (size_t i = 0; i < stretches; ++i) {
       const size_t begin = depth * i / stretches, length = depth * (i + 1) / stretches - begin;
-      find_offsets(*g.shape, *g.staged, begin, length, g.offset);
+      find_offsets(*g.shape, *g.staged, begin, length, g.offset, g.backwards);
       const Patches patches(g, pixel, cols, length, in_place);
       const Stretch stretch{g, patches, begin, length, depth, pixel, cols};
       in_place ? stretch.run_panels_outside() : stretch.run_rows_outside();

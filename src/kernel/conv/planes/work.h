@@ -72,6 +72,7 @@ struct ConvBlock {
   size_t row;      // of the group's first channel, for the epilogue
   float* panels;   // kPanelFloats
   size_t* offset;  // kDepth
+  bool backwards;  // inputs go back as taps go on: x is where the last tap reads
 };
 
 // One output plane of a convolution with one input channel per group, of a plane staged in phases.
@@ -106,8 +107,7 @@ inline constexpr size_t kPanelFloats = 131072;
 // of the block are those of the part, its weights are the whole kernel's.
 struct ConvPart {
   const ConvShape* whole;
-  size_t tap[3];           // the first one
-  bool backwards = false;  // inputs go back as taps go on: x is where the last tap reads
+  size_t tap[3];  // the first one
 };
 
 SDX_DECLARE_ISAS(void conv_planes_part(const ConvBlock&, const ConvPart&);

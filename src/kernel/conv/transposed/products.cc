@@ -205,6 +205,7 @@ void run_products(const ConvArgs& g, Pool& pool, Isa isa) {
   float* const panels = sums + aligned_floats(out_group * most_outputs(s));
   const Staged staged{false, 1, {s.in[0], s.in[1], s.in[2]}, in_pixels, in_pixels};
   const auto run = SDX_PICK(conv_planes_part, isa);
+  const auto run_all = SDX_PICK(conv_planes_block, isa);
   for (size_t image = 0; image < s.batch * s.groups; ++image) {
     const size_t group = image % s.groups, channel = image * out_group;
     each_phase(s, [&](const Phase* phase, size_t weights) {
@@ -222,8 +223,8 @@ void run_products(const ConvArgs& g, Pool& pool, Isa isa) {
           origin = origin * s.in[i] +
                    size_t(phase[i].input + ptrdiff_t(along.begin) - last * phase[i].back);
         }
-        const ConvPart of{
-            &whole, {piece.along[0].tap, piece.along[1].tap, piece.along[2].tap}, true};
+        const ConvPart of{&whole, {piece.along[0].tap, piece.along[1].tap, piece.along[2].tap}};
+        const bool all = conv_taps(part) == conv_taps(whole);
         pool.parallel(blocks, (blocks + threads - 1) / threads,
                       [&](size_t begin, size_t end, int thread) {
                         ConvBlock b{};
@@ -237,9 +238,10 @@ void run_products(const ConvArgs& g, Pool& pool, Isa isa) {
                         b.bias = g.bias == nullptr ? nullptr : g.bias + group * out_group;
                         b.panels = panels + size_t(thread) * (kPanelFloats + 2 * kDepth);
                         b.offset = reinterpret_cast<size_t*>(b.panels + kPanelFloats);
+                        b.backwards = true;
                         if (piece.has_taps()) {
                           b.x = g.x + image * in_group * in_pixels + origin;
-                          run(b, of);
+                          all ? run_all(b) : run(b, of);
                         }
                         for (size_t r = row_block_begin(out_group, blocks, begin);
                              r < row_block_begin(out_group, blocks, end); ++r) {
