@@ -42,6 +42,7 @@ asan() { build_and_test asan "$folder_tests" $(test_programs); }
 tsan() { build_and_test tsan '^(concurrency|kernel|run)$' concurrency_test kernel_test run_test; }
 tidy() {  # without precompiled headers, which are g++'s where the debug build has made them
   cmake --preset debug -B build-tidy -DSDX_PRECOMPILED=OFF >/dev/null
+  cmake --build build-tidy --target stamp/plan/pack_stamp.h >/dev/null
   git ls-files 'src/*.cc' 'cli/*.cc' | grep -v -E '_(test|bench)\.cc|\.(isa|wasm|windows)\.cc' |
     xargs -P "$jobs" -n 4 clang-tidy -p build-tidy --quiet 2>&1 | grep -E 'error:|warning:' && return 1
   return 0

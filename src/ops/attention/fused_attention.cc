@@ -50,7 +50,7 @@ Result<FusedAttention> read(const Node& node, const Facts& in) {
   FusedAttention a;
   const auto program = [&](const char* name, size_t inputs,
                            std::optional<Program>& into) -> Status {
-    const auto code = node.get<std::vector<std::string>>(name);
+    const auto& code = node.get<std::vector<std::string>>(name);
     if (code.empty()) return ok();
     SDX_ASSIGN(into, Program::parse(inputs, code));
     return ok();

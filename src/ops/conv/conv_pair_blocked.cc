@@ -28,7 +28,7 @@ constexpr Version kHistory[] = {
 Result<ConvPairBlocked> read(const Node& node, const Facts& in) {
   SDX_ASSIGN(Window window, read_window(node, 2));
   ConvPairBlocked a{std::move(window), {}};
-  const auto code = node.get<std::vector<std::string>>("between");
+  const auto& code = node.get<std::vector<std::string>>("between");
   if (!code.empty()) {
     SDX_ASSIGN(a.between, Program::parse(1, code));
     if (a.between->as_unary() == nullptr)
