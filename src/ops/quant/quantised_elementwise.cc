@@ -23,7 +23,8 @@ Result<QuantisedElementwise> read(const Node& node, const Facts& in) {
   QuantisedElementwise a;
   SDX_ASSIGN(a.program, Program::parse(in.size(), node.get<std::vector<std::string>>("code")));
   a.scale = node.get<std::vector<float>>("scales");
-  for (const int64_t zero : node.get<std::vector<int64_t>>("zeros")) a.zero.push_back(uint8_t(zero));
+  const auto& zeros = node.get<std::vector<int64_t>>("zeros");
+  for (const int64_t zero : zeros) a.zero.push_back(uint8_t(zero));
   if (a.scale.size() != in.size() + 1 || a.zero.size() != in.size() + 1) {
     return fail("SDX-O0011", "{} scales and {} zero points, expected {} of each", a.scale.size(),
                 a.zero.size(), in.size() + 1);
