@@ -99,7 +99,8 @@ Result<std::vector<std::string>> files_of(const std::vector<std::string>& given)
     } else if (fs::is_directory(word, error)) {
       SDX_ASSIGN(const std::vector<std::string> names, names_in(word));
       for (const std::string& name : names) {
-        if (readable_kind(name) && !name.starts_with('.')) files.push_back(fmt::format("{}/{}", word, name));
+        if (readable_kind(name) && !name.starts_with('.'))
+          files.push_back(fmt::format("{}/{}", word, name));
       }
     } else {
       files.push_back(word);

@@ -86,7 +86,7 @@ class Cluster:
         self.address, self.folder, self.workers = f"tcp://127.0.0.1:{self.port}", folder, []
         # On a machine that is busy with other tests a healthy worker may be silent for seconds: it must outlive that.
         self.env = {**os.environ, "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "15s", "SARDONYX_CACHE": str(folder / "cache"),
-                    "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "60s"}
+                    "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "30s"}
         self.log = open(folder / "log", "a")
         self.scheduler = self._start("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(self.port),
                                      "--no-dashboard", "--no-show")
