@@ -15,8 +15,8 @@ using typed::Graph;
 using typed::Node;
 using typed::Outlet;
 
-Rewriting::Rewriting(const Graph& old_graph, std::string_view pass)
-    : Remake(old_graph, pass), moved_(old_graph.size()), uses_(old_graph.size()) {
+Rewriting::Rewriting(const Graph& old_graph, std::string_view pass, Isa level)
+    : Remake(old_graph, pass), isa(level), moved_(old_graph.size()), uses_(old_graph.size()) {
   for (uint32_t id = 0; id < old.size(); ++id) uses_[id].resize(old.node(id).outputs.size());
   for (const Node& node : old.nodes()) {
     for (const Outlet input : node.inputs) {
@@ -72,8 +72,9 @@ Result<bool> Rewriting::apply(uint32_t id, std::span<const Rule> rules) {
   return false;
 }
 
-Result<Graph> apply_rules(const Graph& graph, std::span<const Rule> rules, std::string_view pass) {
-  Rewriting rewriting(graph, pass);
+Result<Graph> apply_rules(const Graph& graph, std::span<const Rule> rules, std::string_view pass,
+                          Isa isa) {
+  Rewriting rewriting(graph, pass, isa);
   bool any = false;
   for (uint32_t id = 0; id < graph.size(); ++id) {
     const bool is_op = graph.node(id).kind == Node::Kind::op;
@@ -113,7 +114,7 @@ Result<Graph> widened(Graph graph) {
 
 }  // namespace
 
-Result<Graph> optimize(const Graph& graph, const Watch& watch) {
+Result<Graph> optimize(const Graph& graph, const Watch& watch, Isa isa) {
   Graph now = graph.without_dead();
   const auto pass = [&](Result<Graph> made) -> Status {
     if (!made) return std::move(made).error();
@@ -123,18 +124,19 @@ Result<Graph> optimize(const Graph& graph, const Watch& watch) {
   };
   SDX_TRY(pass(with_known_values(now)));
   SDX_TRY(pass(simplified(now)));
+  SDX_TRY(pass(apply_rules(now, padding_rules(), "padding_rules")));
   SDX_TRY(pass(widened(now)));
   SDX_TRY(pass(apply_rules(now, ordering_rules(), "ordering_rules")));
   SDX_TRY(pass(lay_out(now, Aim::turns)));
   SDX_TRY(pass(apply_rules(now, rules(), "rules")));
   SDX_TRY(pass(apply_rules(now, rules_on_programs(), "rules_on_programs")));
-  SDX_TRY(pass(apply_rules(now, constant_rules(), "constant_rules")));
+  SDX_TRY(pass(apply_rules(now, constant_rules(), "constant_rules", isa)));
   SDX_TRY(pass(lay_out(now, Aim::kernels)));
   SDX_TRY(pass(apply_rules(now, joining_rules(), "joining_rules")));
   return now;
 }
 
-Result<Graph> optimize(const Graph& graph) { return optimize(graph, {}); }
+Result<Graph> optimize(const Graph& graph) { return optimize(graph, {}, Isa::portable); }
 
 Result<Graph> to_standard_numerics(const Graph& graph) {
   return apply_rules(graph.without_dead(), standard_numerics(), "standard_numerics");

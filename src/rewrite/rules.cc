@@ -7,6 +7,11 @@ std::span<const Rule> composed_rules() {
   return kRules;
 }
 
+std::span<const Rule> padding_rules() {
+  static const Rule kRules[] = {empty_padding, own_padding};
+  return kRules;
+}
+
 std::span<const Rule> halves_rules() {
   static const Rule kRules[] = {wide_halves};
   return kRules;

@@ -10,6 +10,12 @@ extern const Rule composed;
 
 std::span<const Rule> composed_rules();
 
+// Padding that is a convolution's own, or none.
+extern const Rule empty_padding;
+extern const Rule own_padding;
+
+std::span<const Rule> padding_rules();
+
 // In models with convolutions of 16-bit floats.
 extern const Rule wide_halves;
 

@@ -243,22 +243,10 @@ Result<Facts> infer_pad(const Pad& a, const Facts& in) {
 
 std::optional<Relaid> layout(const Pad& a, const Relay& asked) {
   const size_t rank = asked.layout.rank();
-  const MaybeInts pads = known_ints(a.pads, asked.in, 1);
-  if (asked.from != 0 || !pads || (a.value != 0 && asked.x().type != DType::f32))
-    return std::nullopt;
-  SmallInts axes = all_axes(rank);
-  if (asked.in.size() > 3 && asked.in[3].present()) {
-    const MaybeInts some = asked.in[3].constant_integers();
-    if (!some) return std::nullopt;
-    const Result<SmallInts> resolved = resolve_axes(*some, rank);
-    if (!resolved) return std::nullopt;
-    axes = *resolved;
-  }
-  std::vector<int64_t> begins(rank, 0), ends(rank, 0);
-  for (size_t i = 0; i < axes.size(); ++i) {
-    begins[size_t(axes[i])] = (*pads)[i];
-    ends[size_t(axes[i])] = (*pads)[axes.size() + i];
-  }
+  if (asked.from != 0 || (a.value != 0 && asked.x().type != DType::f32)) return std::nullopt;
+  const std::optional<Borders> borders = known_borders(a, rank, asked.in);
+  if (!borders) return std::nullopt;
+  std::vector<int64_t> begins = borders->begins, ends = borders->ends;
   if (const auto channels = asked.layout.blocked;
       channels && (begins[*channels] != 0 || ends[*channels] != 0)) {
     return std::nullopt;
@@ -415,6 +403,25 @@ constexpr OpOf<CenterCropPad> kCenterCropPad{
 };
 
 }  // namespace
+
+std::optional<Borders> known_borders(const Pad& a, size_t rank, const Facts& in) {
+  const MaybeInts pads = known_ints(a.pads, in, 1);
+  SmallInts axes = all_axes(rank);
+  if (in.size() > 3 && in[3].present()) {
+    const MaybeInts some = in[3].constant_integers();
+    if (!some) return std::nullopt;
+    const Result<SmallInts> resolved = resolve_axes(*some, rank);
+    if (!resolved) return std::nullopt;
+    axes = *resolved;
+  }
+  if (!pads || pads->size() != 2 * axes.size()) return std::nullopt;
+  Borders borders{std::vector<int64_t>(rank, 0), std::vector<int64_t>(rank, 0)};
+  for (size_t i = 0; i < axes.size(); ++i) {
+    borders.begins[size_t(axes[i])] = (*pads)[i];
+    borders.ends[size_t(axes[i])] = (*pads)[axes.size() + i];
+  }
+  return borders;
+}
 
 extern const Op center_crop_pad = erase<kCenterCropPad>();
 extern const Op pad = erase<kPad>();

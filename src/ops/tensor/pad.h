@@ -13,4 +13,12 @@ struct Pad {
   float value = 0;
 };
 
+// What each axis gets before and behind it; negative: what it loses.
+struct Borders {
+  std::vector<int64_t> begins, ends;
+};
+
+// The borders of an input of this rank, where the node's attributes and constants tell.
+std::optional<Borders> known_borders(const Pad& a, size_t rank, const Facts& in);
+
 }  // namespace sdx::ops
