@@ -104,8 +104,9 @@ Result<std::string> text_at(const ShowFlags& flags) {
   if (!flags.journal) return plan::to_text(*plan);
   SDX_ASSIGN(const Journal journal, journal_of(*model, *plan));
   if (flags.format != "json") return journal.text();
-  SDX_ASSIGN(const std::string replacements,
-             certificate::replacements(graph, {options.optimize, options.strict}, *plan));
+  SDX_ASSIGN(
+      const std::string replacements,
+      certificate::replacements(graph, {options.optimize, options.strict, options.isa}, *plan));
   return journal_json(journal, replacements);
 }
 

@@ -63,7 +63,8 @@ typed::Graph road::type(infer::Inferred inferred) { return std::move(inferred).t
 
 Result<rewrite::Rewritten> road::rewrite(const typed::Graph& graph, const CompileOptions& options) {
   const typed::FoldingAccount account(graph);
-  return rewrite::rewritten(graph, {.optimize = options.optimize, .strict = options.strict});
+  return rewrite::rewritten(
+      graph, {.optimize = options.optimize, .strict = options.strict, .isa = options.isa});
 }
 
 Result<std::shared_ptr<const plan::Compiled>> road::plan(rewrite::Rewritten rewritten,

@@ -126,6 +126,7 @@ stream::Settings settings_of(const CompileOptions& options) {
   settings.plan.reference = options.reference;
   settings.rewrites.optimize = options.optimize;
   settings.rewrites.strict = options.strict;
+  settings.rewrites.isa = options.isa;
   settings.most_arena_bytes = options.most_arena_bytes;
   return settings;
 }

@@ -295,7 +295,7 @@ Result<std::string> replacements(const Graph& graph, const rewrite::Rewrites& re
     now = std::move(standard);
   }
   if (rewrites.optimize) {
-    SDX_ASSIGN(now, rewrite::optimize(now, watch));
+    SDX_ASSIGN(now, rewrite::optimize(now, watch, rewrites.isa));
   }
   out.line().close(']');
   write_epilogues(plan, out);

@@ -50,6 +50,32 @@ TEST(ConstantArithmetic, what_large_weights_give_is_made_once) {
   expect_same_answers(before, *after, {row()});
 }
 
+TEST(ConstantArithmetic, products_of_weights_are_made_once_as_far_as_the_account_goes) {
+  const char* const text = R"(graph "g" {
+  %x = input : f32[1,1024]
+  %a = <f32[1024,1024] #0>
+  %b = MatMul.13 (%a, %a)
+  %y = MatMul.13 (%x, %b)
+  output "y" = %y
+})";
+  typed::TextTable table;
+  table.tensors.push_back(some({kSide, kSide}, 5));
+  const auto before = typed::parse(text, table);
+  ASSERT_TRUE(before.ok()) << before.error().text();
+  {
+    const Budget::Scope scope;
+    const auto after = optimize(*before);
+    ASSERT_TRUE(after.ok()) << after.error().text();
+    EXPECT_EQ(operators(*after), 2u) << "a file of a few bytes may not ask for so much work";
+  }
+  const Budget::Scope scope;
+  Budget::open()->grant_bytes(size_t{kSide} * kSide * 64);
+  const auto after = optimize(*before);
+  ASSERT_TRUE(after.ok()) << after.error().text();
+  EXPECT_EQ(operators(*after), 1u);
+  expect_same_answers(*before, *after, {row()});
+}
+
 TEST(ConstantArithmetic, what_the_budget_of_a_model_does_not_allow_is_left_to_the_run) {
   const typed::Graph before = graph_on(kCast, weights(DType::f16));
   const Budget::Scope scope;

@@ -31,7 +31,8 @@ Result<Wires> dequantised_weights_at(Rewriting& r, uint32_t id) {
   Budget* budget = Budget::open();
   const size_t bytes = bytes_for(node.outputs[0].type, count);
   if (budget != nullptr && !budget->take_bytes(bytes)) return Wires();
-  SDX_ASSIGN(std::vector<Value> made, typed::eval(node.use, inputs, {.reference = false}));
+  SDX_ASSIGN(std::vector<Value> made,
+             typed::eval(node.use, inputs, {.reference = false, .isa = r.isa}));
   release_pages(inputs[0].tensor().raw(), inputs[0].tensor().bytes());
   return Wires({r.made.constant(made[0].tensor(), node.use.name)});
 }

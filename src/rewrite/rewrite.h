@@ -14,7 +14,9 @@ namespace sdx::rewrite {
 // A graph being rewritten: the old one, and the new one as far as it has been made.
 class Rewriting : public typed::Remake {
  public:
-  Rewriting(const typed::Graph& old, std::string_view pass);
+  Rewriting(const typed::Graph& old, std::string_view pass, Isa isa);
+
+  const Isa isa;  // of kernels that make constants now; no bit depends on it
 
   // The new wire that stands for an old one; all inputs of the node at hand have one.
   typed::Outlet now(typed::Outlet old_outlet) const {
@@ -61,7 +63,7 @@ struct Rule {
 // One pass of all rules over the graph, in order; the first that applies at a node wins, and what
 // then has no reader goes. Where none applies, the graph stays as it is and nothing is copied.
 Result<typed::Graph> apply_rules(const typed::Graph& graph, std::span<const Rule> rules,
-                                 std::string_view pass = "rules");
+                                 std::string_view pass = "rules", Isa isa = Isa::portable);
 
 // All rules that keep every bit, and the layouts.
 Result<typed::Graph> optimize(const typed::Graph& graph);

@@ -1,6 +1,7 @@
 #include "rewrite/rewritten.h"
 
 #include "fact/assume.h"
+#include "rewrite/passes.h"
 #include "rewrite/rewrite.h"
 
 namespace sdx::rewrite {
@@ -17,7 +18,7 @@ Result<Rewritten> rewritten(const Graph& graph, const Rewrites& rewrites) {
     SDX_ASSIGN(ready, to_standard_numerics(ready));
   }
   if (rewrites.optimize) {
-    SDX_ASSIGN(ready, optimize(ready));
+    SDX_ASSIGN(ready, optimize(ready, {}, rewrites.isa));
   }
   return Rewritten(std::move(ready), rewrites);
 }

@@ -7,8 +7,9 @@ namespace sdx::rewrite {
 
 // Which rules a graph goes through.
 struct Rewrites {
-  bool optimize = true;  // those that keep every bit
-  bool strict = false;   // none of those that do not
+  bool optimize = true;     // those that keep every bit
+  bool strict = false;      // none of those that do not
+  Isa isa = Isa::portable;  // of kernels that make constants; no bit depends on it
 };
 
 // Only rewritten() makes one.

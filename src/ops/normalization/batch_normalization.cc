@@ -1,6 +1,7 @@
 // BatchNormalization.
 #include "ops/normalization/batch_normalization.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernel/lanes.h"
@@ -118,12 +119,11 @@ Status reference(const BatchNorm& a, Args& args) {
   return ok();
 }
 
-bool fits(const BatchNorm& a, const Call& call) {
-  for (size_t i = 0; i < 5; ++i) {
-    if (call.in[i].type != DType::f32) return false;
-  }
-  return !a.training;
+bool all_floats(const Call& call) {
+  return std::all_of(call.in.begin(), call.in.begin() + 5,
+                     [](const Fact& fact) { return fact.type == DType::f32; });
 }
+bool fits(const BatchNorm& a, const Call& call) { return !a.training && all_floats(call); }
 // The factor of each channel.
 size_t scratch(const BatchNorm&, const Call& call) {
   size_t count = 1;
@@ -157,7 +157,55 @@ Status run(const BatchNorm& a, Args& args) {
 }
 constexpr Kernel<BatchNorm> kPlain = {
     .name = "batch_normalization_f32", .fits = fits, .run = run, .scratch = scratch};
-constexpr Kernel<BatchNorm> kKernels[] = {kPlain, widened<kPlain>("batch_normalization_f16")};
+
+// Training, channel by channel: its planes are read for the mean, then moved by it for the
+// variance, and then written.
+bool fits_training(const BatchNorm& a, const Call& call) {
+  constexpr size_t kLeast = 8;  // of fewer elements in a run, each would be a call
+  if (!a.training || !all_floats(call) || call.in[0].rank() == 1) return false;
+  const Dims dims = call.in[0].dims();
+  return split_at(dims, 1, a.spatial ? 1 : dims.size() - 1).inner >= kLeast;
+}
+Status train(const BatchNorm& a, Args& args) {
+  const AxisSplit at = channels_of(a, args.in(0));
+  const float* x = args.in(0).data<float>();
+  float* y = args.out().data<float>();
+  const auto shift = SDX_PICK(shift_plane, args.isa);
+  const size_t n = at.outer * at.inner;
+  const auto mean_of = [&](Fold fold, const float* from, size_t c) {
+    float lanes[kFoldLanes];
+    SDX_PICK(fold_begin, args.isa)(fold, lanes);
+    for (size_t i = 0; i < at.outer; ++i) SDX_PICK(fold_take, args.isa)
+    (fold, lanes, i * at.inner, from + (i * at.size + c) * at.inner, at.inner);
+    return SDX_PICK(fold_end, args.isa)(fold, lanes) / float(n);
+  };
+  const auto each_plane = [&](size_t c, float mean, float scale, float bias) {
+    for (size_t i = 0; i < at.outer; ++i) {
+      const size_t plane = (i * at.size + c) * at.inner;
+      shift(x + plane, y + plane, at.inner, mean, scale, bias);
+    }
+  };
+  args.pool->parallel(at.size, 1 + 4096 / (n + 1), [&](size_t begin, size_t end, int) {
+    for (size_t c = begin; c < end; ++c) {
+      const auto given = [&](size_t input) { return args.in(input).data<float>()[c]; };
+      const float mean = mean_of(Fold::sum, x, c);
+      each_plane(c, mean, 1, 0);
+      const float var = mean_of(Fold::sum_square, y, c);
+      each_plane(c, mean, given(1) / std::sqrt(var + a.epsilon), given(2));
+      const float keep = a.momentum, take = 1 - keep;
+      const float moments[] = {given(3) * keep + mean * take, given(4) * keep + var * take, mean,
+                               var};
+      for (size_t i = 0; i < 4; ++i) {
+        if (args.wants(i + 1)) set_float(args.out(i + 1), c, double(moments[i]));
+      }
+    }
+  });
+  return ok();
+}
+constexpr Kernel<BatchNorm> kTraining = {
+    .name = "batch_statistics_f32", .fits = fits_training, .run = train};
+constexpr Kernel<BatchNorm> kKernels[] = {kPlain, widened<kPlain>("batch_normalization_f16"),
+                                          kTraining};
 
 std::vector<Case> cases() {
   const Tensor x = Tensor::of<float>({2, 2, 1}, {1, 2, 3, 4});
@@ -199,6 +247,12 @@ std::vector<Case> cases() {
        .attrs = {},
        .inputs = {noise({7, 5}), noise({5}, 2), noise({5}, 3), noise({5}, 4),
                   Tensor::of<float>({5}, {1, 2, 3, 4, 5})}},
+      {.name = "trains_on_planes",
+       .opset = 15,
+       .attrs = {{"training_mode", int64_t{1}}},
+       .inputs = {noise({3, 5, 7, 9}), noise({5}, 2), noise({5}, 3), noise({5}, 4),
+                  Tensor::of<float>({5}, {1, 2, 3, 4, 5})},
+       .outputs = 3},
       {.name = "of_bfloats_by_floats",
        .opset = 15,
        .attrs = {},

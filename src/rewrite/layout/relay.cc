@@ -39,7 +39,9 @@ std::vector<int64_t> count_from(int64_t first, size_t count) {
 class Relaying : public Rewriting {
  public:
   Relaying(const Graph& graph, Choice choice)
-      : Rewriting(graph, "lay_out"), choice_(std::move(choice)), forms_(graph.size()) {}
+      : Rewriting(graph, "lay_out", Isa::portable),
+        choice_(std::move(choice)),
+        forms_(graph.size()) {}
   Result<Graph> make();
 
  private:
