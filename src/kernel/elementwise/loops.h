@@ -37,6 +37,14 @@ inline MapLoop map_loop(NumberMap op, DType type, Isa isa) {
   const auto number = number_type(type);
   return number ? SDX_PICK(map_loop, isa)(op, *number) : nullptr;
 }
+inline MapLoop halfway_loop(DType from, Isa isa) {
+  const auto number = number_type(from);
+  return number ? SDX_PICK(halfway_loop, isa)(*number) : nullptr;
+}
+inline ClipLoop clip_loop(DType type, Isa isa) {
+  const auto number = number_type(type);
+  return number ? SDX_PICK(clip_loop, isa)(*number) : nullptr;
+}
 inline MapLoop cast_loop(DType from, DType to, Isa isa) {
   const auto first = number_type(from), second = number_type(to);
   return first && second ? SDX_PICK(cast_loop, isa)(*first, *second) : nullptr;

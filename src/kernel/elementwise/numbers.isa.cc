@@ -50,6 +50,18 @@ T arithmetic(T a, T b, F f) {
   }
 }
 
+// The greater or lesser of two doubles; NaN if either is. Equal ones differ in the sign of a zero
+// at most, which a conjunction clears and a disjunction sets.
+template <bool kGreater>
+double chosen(double a, double b) {
+  const auto x = __builtin_bit_cast(uint64_t, a), y = __builtin_bit_cast(uint64_t, b);
+  const uint64_t first = 0 - uint64_t(kGreater ? a > b : a < b), equal = 0 - uint64_t(a == b);
+  const uint64_t number = 0 - uint64_t(a == a);
+  const uint64_t both = kGreater ? x & y : x | y, one = (x & first) | (y & ~first);
+  const uint64_t made = (both & equal) | (one & ~equal);
+  return canonical_number(__builtin_bit_cast(double, (made & number) | (x & ~number)));
+}
+
 // The operations; each says which types it has.
 struct Numbers {
   template <class T>
@@ -58,6 +70,10 @@ struct Numbers {
 struct Integers {
   template <class T>
   static constexpr bool kHas = !kFloat<T>;
+};
+struct Doubles {
+  template <class T>
+  static constexpr bool kHas = sizeof(T) == 8 && kFloat<T>;
 };
 struct All {
   template <class T>
@@ -96,15 +112,17 @@ struct Div {
     return int32_t(((quotient ^ flip) - flip) & keep);
   }
 };
-struct Min : Integers {
+struct Min : Numbers {
   template <class T>
   static T apply(T a, T b) {
+    if constexpr (kFloat<T>) return chosen<false>(a, b);
     return a < b ? a : b;
   }
 };
-struct Max : Integers {
+struct Max : Numbers {
   template <class T>
   static T apply(T a, T b) {
+    if constexpr (kFloat<T>) return chosen<true>(a, b);
     return a > b ? a : b;
   }
 };
@@ -140,10 +158,57 @@ struct Negate : Numbers {
     return Sub::apply(T(0), x);
   }
 };
-struct Sign : Integers {
+struct Sign : Numbers {
   template <class T>
   static T apply(T x) {
-    return T(T(x > 0) - T(x < 0));
+    if constexpr (!kFloat<T>) return T(T(x > 0) - T(x < 0));
+    constexpr auto one = __builtin_bit_cast(uint64_t, 1.0),
+                   minus = __builtin_bit_cast(uint64_t, -1.0);
+    const uint64_t sign = ((0 - uint64_t(x > 0)) & one) | ((0 - uint64_t(x < 0)) & minus);
+    const uint64_t none = (0 - uint64_t(x != x)) & __builtin_bit_cast(uint64_t, __builtin_nan(""));
+    return T(__builtin_bit_cast(double, sign | none));
+  }
+};
+struct Relu : Numbers {
+  template <class T>
+  static T apply(T x) {
+    return Max::apply(x, T(0));
+  }
+};
+struct Floor : Doubles {
+  template <class T>
+  static T apply(T x) {
+    return canonical_number(__builtin_floor(x));
+  }
+};
+struct Ceil : Doubles {
+  template <class T>
+  static T apply(T x) {
+    return canonical_number(__builtin_ceil(x));
+  }
+};
+struct Round : Doubles {
+  template <class T>
+  static T apply(T x) {
+    return canonical_number(__builtin_nearbyint(x));
+  }
+};
+struct Sqrt : Doubles {
+  template <class T>
+  static T apply(T x) {
+    return canonical_number(__builtin_sqrt(x));
+  }
+};
+struct Reciprocal : Doubles {
+  template <class T>
+  static T apply(T x) {
+    return canonical_number(1.0 / x);
+  }
+};
+struct Square : Doubles {
+  template <class T>
+  static T apply(T x) {
+    return canonical_number(x * x);
   }
 };
 
@@ -182,6 +247,15 @@ void map(const void* in, void* out, size_t n) {
   T* y = static_cast<T*>(out);
   SDX_EACH_APART
   for (size_t i = 0; i < n; ++i) y[i] = Op::template apply<T>(x[i]);
+}
+
+template <class T>
+void clip(const void* in, const void* lowest, const void* highest, void* out, size_t n) {
+  const T low = *static_cast<const T*>(lowest), high = *static_cast<const T*>(highest);
+  const T* x = static_cast<const T*>(in);
+  T* y = static_cast<T*>(out);
+  SDX_EACH_APART
+  for (size_t i = 0; i < n; ++i) y[i] = Min::apply(Max::apply(x[i], low), high);
 }
 
 // f.operator()<T>() for the C++ type of numbers; null for bools.
@@ -307,6 +381,33 @@ MapLoop cast_from(NumberType to) {
   });
 }
 
+// Of the two floats around x the odd one; x itself if it is one.
+float odd_float(double x) {
+  const float near = float(x);
+  const double back = double(near);
+  uint32_t bits = __builtin_bit_cast(uint32_t, near);
+  bits -= uint32_t(__builtin_fabs(back) > __builtin_fabs(x));
+  return __builtin_bit_cast(float, bits | uint32_t(back != x));
+}
+double exact(int32_t x) { return double(x); }
+double exact(double x) { return x; }
+// What lies below 2^16 in a number of 2^40 and more only tells that it is no multiple.
+double exact(int64_t x) {
+  const auto bits = uint64_t(x);
+  const uint64_t large = 0 - uint64_t(x >= (int64_t(1) << 40) || x < -(int64_t(1) << 40));
+  const uint64_t odd = uint64_t((bits & 0xffff) != 0) << 16;
+  const uint64_t coarse = (bits & ~uint64_t(0xffff)) | odd;
+  return double(int64_t((coarse & large) | (bits & ~large)));
+}
+
+template <class S>
+void halfway(const void* in, void* out, size_t n) {
+  const S* x = static_cast<const S*>(in);
+  float* y = static_cast<float*>(out);
+  SDX_EACH_APART
+  for (size_t i = 0; i < n; ++i) y[i] = odd_float(exact(x[i]));
+}
+
 // Without a branch, which conditions in no order would mislead half of the time.
 template <class T>
 void choose(const uint8_t* condition, const void* first, size_t step_a, const void* second,
@@ -364,13 +465,47 @@ MapLoop map_loop(NumberMap op, NumberType type) {
       return map_of<Negate>(type);
     case NumberMap::sign:
       return map_of<Sign>(type);
+    case NumberMap::relu:
+      return map_of<Relu>(type);
+    case NumberMap::floor:
+      return map_of<Floor>(type);
+    case NumberMap::ceil:
+      return map_of<Ceil>(type);
+    case NumberMap::round:
+      return map_of<Round>(type);
+    case NumberMap::sqrt:
+      return map_of<Sqrt>(type);
+    case NumberMap::reciprocal:
+      return map_of<Reciprocal>(type);
+    case NumberMap::square:
+      return map_of<Square>(type);
   }
   return nullptr;
+}
+
+ClipLoop clip_loop(NumberType type) {
+  return by_type(type, []<class T>() -> ClipLoop {
+    if constexpr (Numbers::kHas<T>) return clip<T>;
+    return nullptr;
+  });
 }
 
 MapLoop cast_loop(NumberType from, NumberType to) {
   if (from == NumberType::boolean) return cast_from<Boolean>(to);
   return by_type(from, [to]<class S>() { return cast_from<S>(to); });
+}
+
+MapLoop halfway_loop(NumberType from) {
+  switch (from) {
+    case NumberType::i32:
+      return halfway<int32_t>;
+    case NumberType::i64:
+      return halfway<int64_t>;
+    case NumberType::f64:
+      return halfway<double>;
+    default:
+      return cast_loop(from, NumberType::f32);
+  }
 }
 
 ChooseLoop choose_loop(size_t bytes) {

@@ -44,6 +44,11 @@ T one_pair(NumberPair op, T a, T b) {
     if (op == NumberPair::div) return b == 0 ? T(0) : T(int64_t(a) / int64_t(b));
     return op == NumberPair::min ? std::min(a, b) : std::max(a, b);
   } else {
+    if (op == NumberPair::min || op == NumberPair::max) {
+      if (a != a || b != b) return std::numeric_limits<T>::quiet_NaN();
+      if (a == b) return (op == NumberPair::max) == std::signbit(a) ? b : a;
+      return op == NumberPair::min ? std::min(a, b) : std::max(a, b);
+    }
     const T y = op == NumberPair::add ? a + b : op == NumberPair::sub ? a - b : a * b;
     return y == y ? y : std::numeric_limits<T>::quiet_NaN();
   }
@@ -111,6 +116,80 @@ TEST(Numbers, every_integer_type_and_doubles_have_sums) {
     }
     EXPECT_EQ(SDX_PICK(pair_loop, isa)(NumberPair::add, NumberType::f32), nullptr);
     EXPECT_EQ(SDX_PICK(pair_loop, isa)(NumberPair::div, NumberType::i64), nullptr);
+  }
+}
+
+double one_map(NumberMap op, double x) {
+  switch (op) {
+    case NumberMap::abs:
+      return std::fabs(x);
+    case NumberMap::negate:
+      return -x;
+    case NumberMap::sign:
+      return x > 0 ? 1 : x < 0 ? -1 : x == x ? 0 : x;
+    case NumberMap::relu:
+      return x > 0 || x != x ? x : 0.0;
+    case NumberMap::floor:
+      return std::floor(x);
+    case NumberMap::ceil:
+      return std::ceil(x);
+    case NumberMap::round:
+      return std::nearbyint(x);
+    case NumberMap::sqrt:
+      return std::sqrt(x);
+    case NumberMap::reciprocal:
+      return 1 / x;
+    case NumberMap::square:
+      return x * x;
+  }
+  return x;
+}
+
+TEST(Numbers, functions_of_doubles_are_the_scalar_ones_at_every_level) {
+  for (const Isa isa : available_isas()) {
+    SCOPED_TRACE(isa_name(isa));
+    for (int op = 0; op <= int(NumberMap::square); ++op) {
+      const MapLoop loop = SDX_PICK(map_loop, isa)(NumberMap(op), NumberType::f64);
+      for (const size_t n : kLengths) {
+        const std::vector<double> x = values<double>(n, 0);
+        std::vector<double> y(n + 1, -3);
+        loop(x.data(), y.data(), n);
+        for (size_t i = 0; i < n; ++i) {
+          double wanted = one_map(NumberMap(op), x[i]);
+          if (wanted != wanted) wanted = std::numeric_limits<double>::quiet_NaN();
+          ASSERT_EQ(std::memcmp(&wanted, &y[i], 8), 0) << op << " of " << x[i];
+        }
+        EXPECT_EQ(y.back(), -3);
+      }
+    }
+  }
+}
+
+template <class T>
+void expect_clips(NumberType type, Isa isa) {
+  const ClipLoop loop = SDX_PICK(clip_loop, isa)(type);
+  const std::vector<T> bounds = values<T>(32, 1);
+  for (size_t b = 0; b + 1 < bounds.size(); ++b) {
+    const std::vector<T> x = values<T>(61, 0);
+    std::vector<T> y(x.size());
+    loop(x.data(), &bounds[b], &bounds[b + 1], y.data(), x.size());
+    for (size_t i = 0; i < x.size(); ++i) {
+      const T raised = one_pair(NumberPair::max, x[i], bounds[b]);
+      const T wanted = one_pair(NumberPair::min, raised, bounds[b + 1]);
+      ASSERT_EQ(std::memcmp(&wanted, &y[i], sizeof(T)), 0) << i << ", bounds " << b;
+    }
+  }
+}
+
+TEST(Numbers, clips_are_a_maximum_and_a_minimum_at_every_level) {
+  for (const Isa isa : available_isas()) {
+    SCOPED_TRACE(isa_name(isa));
+    expect_clips<uint8_t>(NumberType::u8, isa);
+    expect_clips<int8_t>(NumberType::i8, isa);
+    expect_clips<int32_t>(NumberType::i32, isa);
+    expect_clips<int64_t>(NumberType::i64, isa);
+    expect_clips<double>(NumberType::f64, isa);
+    EXPECT_EQ(SDX_PICK(clip_loop, isa)(NumberType::f32), nullptr);
   }
 }
 

@@ -87,6 +87,7 @@ struct Relu {
   static constexpr std::string_view name = "Relu", doc = "max(x, 0).";
   static constexpr std::span<const Version> history = kReluHistory;
   static constexpr UnaryOp kCode = UnaryOp::relu;
+  static constexpr NumberMap kNumbers = NumberMap::relu;
   template <Number C>
   static C apply(C x, const Unary&) {
     return max_of(x, C(0));

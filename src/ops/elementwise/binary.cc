@@ -67,8 +67,38 @@ Status binary_runs(std::string_view name, BinaryRun run, const Binary& a, Args& 
   return ok();
 }
 
+namespace {
+
+// Bools of 16-bit floats, which widen to floats in pieces.
+bool compared_halves(Numbers numbers, size_t trail, Args& args) {
+  if (args.out().type != DType::boolean) return false;
+  const PairLoop loop = pair_loop(numbers.op, DType::f32, args.isa);
+  const auto widen = widening(args.in(0).type, args.isa);
+  each_run(trail, args, true,
+           [&](const std::byte* a, size_t step_a, const std::byte* b, size_t step_b, std::byte* y,
+               size_t length) {
+             alignas(kAlignment) float wide_a[kChunk], wide_b[kChunk];
+             const auto piece = [&](const std::byte* from, size_t step, size_t i, size_t n,
+                                    float* to) {
+               widen(reinterpret_cast<const uint16_t*>(from) + i * step, to, step == 0 ? 1 : n);
+             };
+             for (size_t i = 0; i < length; i += kChunk) {
+               const size_t n = std::min(kChunk, length - i);
+               piece(a, step_a, i, n, wide_a);
+               piece(b, step_b, i, n, wide_b);
+               numbers.swapped ? loop(wide_b, step_b, wide_a, step_a, y + i, n)
+                               : loop(wide_a, step_a, wide_b, step_b, y + i, n);
+             }
+           });
+  return true;
+}
+
+}  // namespace
+
 bool binary_numbers(Numbers numbers, size_t trail, Args& args) {
-  const PairLoop loop = pair_loop(numbers.op, args.in(0).type, args.isa);
+  const DType type = args.in(0).type;
+  if (type == DType::f16 || type == DType::bf16) return compared_halves(numbers, trail, args);
+  const PairLoop loop = pair_loop(numbers.op, type, args.isa);
   if (loop == nullptr) return false;
   each_run(trail, args, true,
            [&](const void* a, size_t step_a, const void* b, size_t step_b, void* y, size_t length) {

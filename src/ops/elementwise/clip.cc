@@ -73,8 +73,32 @@ Status tiles(const Clip& a, Args& args) {
   return ok();
 }
 
+// Numbers that have a loop of their own.
+Status numbers(const Clip& a, Args& args) {
+  const DType type = args.in(0).type;
+  const ClipLoop loop = clip_loop(type, args.isa);
+  const size_t bytes = bytes_for(type, 1);
+  const auto run = [&]<class T>() {
+    const T low = T(bound<T>(a.low, args, 1, true)), high = T(bound<T>(a.high, args, 2, false));
+    const auto* x = args.in(0).data<std::byte>();
+    auto* y = args.out().data<std::byte>();
+    args.pool->parallel(args.out().count, kElementGrain, [&](size_t begin, size_t end, int) {
+      loop(x + begin * bytes, &low, &high, y + begin * bytes, end - begin);
+    });
+  };
+  if (type == DType::f64) {
+    run.operator()<double>();
+  } else {
+    visit_integers(type, run);
+  }
+  return ok();
+}
+
 constexpr Kernel<Clip> kKernels[] = {
     {"tiles", [](const Clip&, const Call& call) { return is_array_type(call.in[0].type); }, tiles},
+    {"numbers",
+     [](const Clip&, const Call& call) { return clip_loop(call.in[0].type, call.isa) != nullptr; },
+     numbers},
     {"threads", [](const Clip&, const Call&) { return true; },
      [](const Clip& a, Args& args) {
        return over_types(a, args, [&](auto&& body) {

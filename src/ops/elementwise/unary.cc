@@ -141,6 +141,7 @@ struct Sqrt {
                                     doc = "The square root, correctly rounded; NaN below zero.";
   static constexpr std::span<const Version> history = kXY;
   static constexpr UnaryOp kCode = UnaryOp::sqrt;
+  static constexpr NumberMap kNumbers = NumberMap::sqrt;
   template <std::floating_point C>
   static C apply(C x, const Unary&) {
     return std::sqrt(x);
@@ -150,6 +151,7 @@ struct Reciprocal {
   static constexpr std::string_view name = "Reciprocal", doc = "1 / x.";
   static constexpr std::span<const Version> history = kXY;
   static constexpr UnaryOp kCode = UnaryOp::reciprocal;
+  static constexpr NumberMap kNumbers = NumberMap::reciprocal;
   template <std::floating_point C>
   static C apply(C x, const Unary&) {
     return C(1) / x;
@@ -160,6 +162,7 @@ struct Floor {
                                     doc = "The nearest integer that is not greater.";
   static constexpr std::span<const Version> history = kXY;
   static constexpr UnaryOp kCode = UnaryOp::floor;
+  static constexpr NumberMap kNumbers = NumberMap::floor;
   template <std::floating_point C>
   static C apply(C x, const Unary&) {
     return std::floor(x);
@@ -169,6 +172,7 @@ struct Ceil {
   static constexpr std::string_view name = "Ceil", doc = "The nearest integer that is not less.";
   static constexpr std::span<const Version> history = kXY;
   static constexpr UnaryOp kCode = UnaryOp::ceil;
+  static constexpr NumberMap kNumbers = NumberMap::ceil;
   template <std::floating_point C>
   static C apply(C x, const Unary&) {
     return std::ceil(x);
@@ -179,6 +183,7 @@ struct Round {
                                     doc = "The nearest integer, halves to the even one.";
   static constexpr std::span<const Version> history = kRoundHistory;
   static constexpr UnaryOp kCode = UnaryOp::round;
+  static constexpr NumberMap kNumbers = NumberMap::round;
   template <std::floating_point C>
   static C apply(C x, const Unary&) {
     return std::nearbyint(x);

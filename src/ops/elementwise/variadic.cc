@@ -197,6 +197,31 @@ Status tiles(const Variadic&, Args& args) {
   return ok();
 }
 
+// Inputs of the output's shape, through the loop of two: piece by piece, so that what the next
+// input joins is still near. False if there is no such loop.
+bool numbers_alike(NumberPair op, Args& args) {
+  const DType type = args.in(0).type;
+  const PairLoop loop = pair_loop(op, type, args.isa);
+  if (loop == nullptr) return false;
+  for (const View& x : args.ins) {
+    // The output may lie over one input alone, and that must have been read by then.
+    if (!std::ranges::equal(x.dims, args.out().dims)) return false;
+    if (x.raw == args.out().raw && &x != args.ins.data() && &x != args.ins.data() + 1) return false;
+  }
+  const size_t bytes = bytes_for(type, 1);
+  args.pool->parallel(args.out().count, kElementGrain / 4, [&](size_t begin, size_t end, int) {
+    for (size_t i = begin; i < end; i += kChunk) {
+      const size_t n = std::min(kChunk, end - i), at = i * bytes;
+      auto* y = args.out().data<std::byte>() + at;
+      for (size_t k = 1; k < args.ins.size(); ++k) {
+        const auto* before = k == 1 ? args.in(0).data<std::byte>() + at : y;
+        loop(before, 1, args.in(k).data<std::byte>() + at, 1, y, n);
+      }
+    }
+  });
+  return true;
+}
+
 template <class M>
 constexpr Kernel<Variadic> kKernels[] = {
     {"pair",
@@ -216,6 +241,7 @@ constexpr Kernel<Variadic> kKernels[] = {
      [](const Variadic& a, Args& args) {
        if constexpr (requires { M::kNumbers; }) {
          if (args.ins.size() == 2 && binary_numbers(M::kNumbers, 0, args)) return ok();
+         if (args.ins.size() > 2 && numbers_alike(M::kNumbers.op, args)) return ok();
        }
        return threads<M>(a, args);
      }},
@@ -289,6 +315,7 @@ struct Sum {
                                         "The sum of the inputs' elements, from the first input on.";
   static constexpr std::span<const Version> history = kSumHistory;
   static constexpr BinaryOp kCode = BinaryOp::add;
+  static constexpr Numbers kNumbers{NumberPair::add};
   static constexpr bool kMean = false, kIntegers = false;
   template <class C>
   static C apply(C a, C b) {

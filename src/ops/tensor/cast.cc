@@ -339,7 +339,40 @@ Status run_halves(const Cast&, Args& args) {
   return ok();
 }
 
+// Between the 16-bit types and the others of numbers.h: by way of float.
+MapLoop beside_halves(DType from, DType to, Isa isa) {
+  if (is_half(from)) return cast_loop(DType::f32, to, isa);
+  return is_half(to) ? halfway_loop(from, isa) : nullptr;
+}
+bool fits_by_floats(const Cast& a, const Call& call) {
+  return beside_halves(call.in[0].type, a.to, call.isa) != nullptr;
+}
+
+Status run_by_floats(const Cast&, Args& args) {
+  const View &x = args.in(0), &y = args.out();
+  const bool widens = is_half(x.type);
+  const MapLoop loop = beside_halves(x.type, y.type, args.isa);
+  const size_t bytes = bytes_for(widens ? y.type : x.type, 1);
+  const auto widen = widening(x.type, args.isa);
+  const auto narrow = narrowing(y.type, args.isa);
+  args.pool->parallel(x.count, 16384, [&](size_t begin, size_t end, int) {
+    alignas(kAlignment) float floats[1024];
+    for (size_t i = begin; i < end; i += std::size(floats)) {
+      const size_t n = std::min(std::size(floats), end - i);
+      if (widens) {
+        widen(x.data<uint16_t>() + i, floats, n);
+        loop(floats, y.data<std::byte>() + i * bytes, n);
+      } else {
+        loop(x.data<std::byte>() + i * bytes, floats, n);
+        narrow(floats, y.data<uint16_t>() + i, n);
+      }
+    }
+  });
+  return ok();
+}
+
 constexpr Kernel<Cast> kCastKernels[] = {{"halves", fits_halves, run_halves},
+                                         {"by_floats", fits_by_floats, run_by_floats},
                                          {"numbers", fits_numbers, run_numbers},
                                          {"native", fits_native, run_native}};
 
@@ -362,14 +395,41 @@ Tensor packed(DType type, Dims dims, std::initializer_list<int> values) {
   return tensor;
 }
 
+// Around what halves hold: a tie of two of them and its neighbours, and the ends of their ranges.
+std::vector<Case> cases_of_near_ties() {
+  std::vector<double> doubles;
+  for (const double tie : {1 + 0x1p-11, 1 + 0x3p-11, 1 + 0x1p-8, 0x1p-25, 0x3p-25, 65520.0,
+                           0x1p-134, 0x1.ffp127, 0x1p-150, 1e300, 2049.0, 0x1.01p40}) {
+    for (const double beside : {0.0, tie * 2, -tie / 2})
+      for (const double sign : {1.0, -1.0}) doubles.push_back(sign * std::nextafter(tie, beside));
+    doubles.push_back(tie);
+  }
+  std::vector<int64_t> integers;
+  for (int shift = 8; shift < 62; ++shift) {
+    for (const int64_t odd : {-1, 0, 1})
+      integers.push_back((int64_t{0x103} << shift) / 0x100 + odd),
+          integers.push_back(-integers.back());
+  }
+  std::vector<Case> cases;
+  for (const DType to : {DType::f16, DType::bf16}) {
+    const std::string name(short_name(to));
+    cases.push_back(between("doubles_near_ties_to_" + name, to,
+                            Tensor::of<double>({int64_t(doubles.size())}, std::span(doubles))));
+    cases.push_back(between("integers_near_ties_to_" + name, to,
+                            Tensor::of<int64_t>({int64_t(integers.size())}, std::span(integers))));
+  }
+  return cases;
+}
+
 // Bits of every kind of number of each type of numbers.h, as each of the others.
 std::vector<Case> cases_of_numbers() {
-  constexpr DType kTypes[] = {DType::u8,  DType::i8,  DType::i32,    DType::i64,
-                              DType::f32, DType::f64, DType::boolean};
+  constexpr DType kTypes[] = {DType::u8,  DType::i8,  DType::i32,     DType::i64, DType::f32,
+                              DType::f64, DType::f16, DType::boolean, DType::bf16};
   std::vector<Case> cases;
   for (const DType from : kTypes) {
     const Tensor x = bytes_for(from, 1) == 8   ? patterns<uint64_t>(from, 0x0010008004002001, 4099)
                      : bytes_for(from, 1) == 4 ? patterns<uint32_t>(from, 0x100803, 4099)
+                     : bytes_for(from, 1) == 2 ? patterns<uint16_t>(from, 15, 4370)
                                                : patterns<uint8_t>(from, 1, 259);
     for (const DType to : kTypes) {
       if (to == from) continue;
@@ -381,6 +441,7 @@ std::vector<Case> cases_of_numbers() {
 
 std::vector<Case> cases_cast() {
   std::vector<Case> cases = cases_of_numbers();
+  for (Case& c : cases_of_near_ties()) cases.push_back(std::move(c));
   const std::vector<Case> others = {
       {.name = "opset1_names_the_type",
        .opset = 1,
