@@ -4,8 +4,10 @@
 
 #include <cmath>
 
+#include "kernel/elementwise/loops.h"
 #include "kernel/lanes.h"
 #include "kernel/math/math.h"
+#include "kernel/rows/number_folds.h"
 #include "kernel/rows/rows.h"
 #include "op/layout.h"
 #include "op/streaming.h"
@@ -152,6 +154,15 @@ C fold(How how, size_t n, Get x) {
   return 0;
 }
 
+// What n integers with this sum, or whatever it is, come to.
+template <class T>
+T ended_integer(How how, uint64_t acc, size_t n) {
+  if (how == How::l2) return to_integer<T>(std::sqrt(double(acc)));
+  if (how != How::mean) return T(acc);
+  if (n == 0) return 0;
+  return std::is_signed_v<T> ? T(int64_t(acc) / int64_t(n)) : T(acc / n);
+}
+
 // Integers: sums and products wrap modulo 2^64 before they are cut to the type; the mean and the
 // root truncate towards zero; logarithms are computed in double.
 template <class T, class Get>
@@ -182,22 +193,10 @@ T fold_integers(How how, size_t n, Get x) {
         break;
     }
   }
-  switch (how) {
-    case How::max:
-    case How::min:
-      return best;
-    case How::mean: {
-      if (n == 0) return 0;
-      return std::is_signed_v<T> ? T(int64_t(acc) / int64_t(n)) : T(acc / n);
-    }
-    case How::l2:
-      return to_integer<T>(std::sqrt(double(acc)));
-    case How::log_sum:
-    case How::log_sum_exp:
-      return to_integer<T>(fold<double>(how, n, [&](size_t i) { return double(x(i)); }));
-    default:
-      return T(acc);
-  }
+  if (how == How::max || how == How::min) return best;
+  if (how == How::log_sum || how == How::log_sum_exp)
+    return to_integer<T>(fold<double>(how, n, [&](size_t i) { return double(x(i)); }));
+  return ended_integer<T>(how, acc, n);
 }
 
 Result<Reduced> split(const Reduce& a, Args& args) {
@@ -260,13 +259,19 @@ bool in_runs(const Reduced& r) { return r.gone_axes > 0 && r.gone[r.gone_axes - 
 bool in_columns(const Reduced& r) {
   return r.gone_axes == 1 && r.kept_axes > 0 && r.kept[r.kept_axes - 1].step == 1;
 }
-bool fits(const Reduce& a, const Call& call) {
-  if (a.dynamic || call.in[0].type != DType::f32) return false;
+std::optional<Reduced> known_split(const Reduce& a, const Call& call) {
+  if (a.dynamic) return std::nullopt;
   const Dims dims = call.in[0].dims();
   const Result<AxisSet> gone = axis_set(a, a.axes, dims.size());
-  if (!gone) return false;
+  if (!gone) return std::nullopt;
   const Reduced r = split_reduced(dims, [&](size_t i) { return (*gone)[i]; });
-  if (r.empty) return false;
+  return r.empty ? std::nullopt : std::optional(r);
+}
+bool fits(const Reduce& a, const Call& call) {
+  if (call.in[0].type != DType::f32) return false;
+  const auto known = known_split(a, call);
+  if (!known) return false;
+  const Reduced& r = *known;
   return a.how == How::log_sum_exp ? in_runs(r) && r.gone_axes == 1 : in_runs(r) || in_columns(r);
 }
 
@@ -366,8 +371,77 @@ Status run(const Reduce& a, Args& args) {
   in_runs(r) ? run_rows(a, r, x, y, args) : run_columns(a, r, x, y, args);
   return ok();
 }
+
+// Doubles and integers, whose rows lie one behind the other, or columns.
+bool numbers_fit(const Reduce& a, const Call& call) {
+  const auto type = number_type(call.in[0].type);
+  if (!type || a.how == How::log_sum_exp || (a.how == How::log_sum && *type != NumberType::f64) ||
+      SDX_PICK(number_fold, call.isa)(fold_of(a.how), *type).rows == nullptr)
+    return false;
+  const auto r = known_split(a, call);
+  return r && (in_columns(*r) || (in_runs(*r) && r->gone_axes == 1 && r->kept_axes <= 1));
+}
+
+double affine(How how, double x, size_t n) {
+  switch (how) {
+    case How::mean:
+      return store<double>(x / double(n));
+    case How::l2:
+      return store<double>(std::sqrt(x));
+    case How::log_sum:
+      return math::log(x);
+    default:
+      return store<double>(x);
+  }
+}
+
+// From what a NumberFold hands out to the outputs.
+void end_numbers(How how, size_t n, const uint64_t* sums, size_t outputs, DType type, void* y,
+                 size_t at) {
+  if (type == DType::f64) {
+    for (size_t o = 0; o < outputs; ++o)
+      static_cast<double*>(y)[at + o] = affine(how, std::bit_cast<double>(sums[o]), n);
+    return;
+  }
+  visit_integers(type, [&]<class T>() {
+    for (size_t o = 0; o < outputs; ++o)
+      static_cast<T*>(y)[at + o] = ended_integer<T>(how, sums[o], n);
+  });
+}
+
+Status run_numbers(const Reduce& a, Args& args) {
+  SDX_ASSIGN(const Reduced r, split(a, args));
+  const DType type = args.in(0).type;
+  const NumberFold fold = SDX_PICK(number_fold, args.isa)(fold_of(a.how), *number_type(type));
+  const auto* x = args.in(0).data<std::byte>();
+  const size_t bytes = bytes_for(type, 1);
+  constexpr size_t kPiece = 256;  // outputs at a time
+  const bool rows = in_runs(r);
+  const size_t width = rows ? r.outputs : r.kept[r.kept_axes - 1].size;
+  const size_t piece = std::min(width, kPiece), pieces = (width + piece - 1) / piece;
+  const size_t grain = 1 + 4096 / (piece * r.count + 1);
+  args.pool->parallel(r.outputs / width * pieces, grain, [&](size_t begin, size_t end, int) {
+    uint64_t sums[kPiece];
+    for (size_t i = begin; i < end; ++i) {
+      const size_t first = i % pieces * piece, o = i / pieces * width + first;
+      const size_t some = std::min(piece, width - first);
+      if (rows) {
+        fold.rows(x + o * r.count * bytes, some, r.count, sums);
+      } else {
+        fold.columns(x + r.base(o) * bytes, r.count, r.gone[0].step, some, sums);
+      }
+      end_numbers(a.how, r.count, sums, some, type, args.out().raw, o);
+    }
+  });
+  return ok();
+}
+
 constexpr Kernel<Reduce> kPlain = {.name = "reduce_f32", .fits = fits, .run = run};
-constexpr Kernel<Reduce> kKernels[] = {kPlain, widened<kPlain>("reduce_f16")};
+constexpr Kernel<Reduce> kKernels[] = {
+    kPlain,
+    widened<kPlain>("reduce_f16"),
+    {.name = "reduce_numbers", .fits = numbers_fit, .run = run_numbers},
+};
 
 // The reduced axes keep their order, and with it the sums theirs; an axis in blocks is not reduced.
 std::optional<Relaid> layout(const Reduce& a, const Relay& asked) {
@@ -422,7 +496,23 @@ std::vector<Case> shapes() {
           {.name = "of_halves",
            .opset = 18,
            .attrs = {},
-           .inputs = {noise(DType::f16, {5, 40}), Tensor::of<int64_t>({1}, {1})}}};
+           .inputs = {noise(DType::f16, {5, 40}), Tensor::of<int64_t>({1}, {1})}},
+          {.name = "rows_of_doubles",
+           .opset = 18,
+           .attrs = {},
+           .inputs = {noise(DType::f64, {7, 45}), Tensor::of<int64_t>({1}, {1})}},
+          {.name = "columns_of_doubles",
+           .opset = 18,
+           .attrs = {},
+           .inputs = {noise(DType::f64, {2, 19, 67}), Tensor::of<int64_t>({1}, {1})}},
+          {.name = "rows_of_integers",
+           .opset = 18,
+           .attrs = {},
+           .inputs = {noise(DType::i32, {7, 45}, 1, -99, 99), Tensor::of<int64_t>({1}, {1})}},
+          {.name = "columns_of_long_integers",
+           .opset = 18,
+           .attrs = {},
+           .inputs = {noise(DType::i64, {19, 67}, 1, -99, 99), Tensor::of<int64_t>({1}, {0})}}};
 }
 std::vector<Case> with_shapes(std::vector<Case> cases) {
   for (Case& c : shapes()) cases.push_back(std::move(c));
