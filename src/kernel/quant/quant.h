@@ -17,6 +17,9 @@ SDX_DECLARE_ISAS(void quantize_f32_8(const float* x, uint8_t* y, size_t n, const
                                      const uint8_t* zero, size_t step, bool is_signed);)
 SDX_DECLARE_ISAS(void dequantize_8_f32(const uint8_t* x, float* y, size_t n, const float* scale,
                                        const uint8_t* zero, size_t step, bool is_signed);)
+// 32-bit elements and zero points; the difference is exact before it is rounded to a float.
+SDX_DECLARE_ISAS(void dequantize_32_f32(const int32_t* x, float* y, size_t n, const float* scale,
+                                        const int32_t* zero, size_t step);)
 // The run starts at the low half of x[0]; its zero points start at element `first_zero` of `zero`.
 SDX_DECLARE_ISAS(void dequantize_4_f32(const uint8_t* x, float* y, size_t n, const float* scale,
                                        const uint8_t* zero, size_t first_zero, size_t step,

@@ -324,6 +324,22 @@ void dequantize_8_f32(const uint8_t* x, float* y, size_t n, const float* scale, 
   }
 }
 
+void dequantize_32_f32(const int32_t* x, float* y, size_t n, const float* scale,
+                       const int32_t* zero, size_t step) {
+  const int32_t one_zero = zero != nullptr && step == 0 ? *zero : 0;
+  if (step == 0 && one_zero == 0) {
+    for (size_t i = 0; i < n; ++i) y[i] = canonical(float(x[i]) * *scale);
+  } else if (step == 0) {
+    for (size_t i = 0; i < n; ++i)
+      y[i] = canonical(float(double(x[i]) - double(one_zero)) * *scale);
+  } else if (zero == nullptr) {
+    for (size_t i = 0; i < n; ++i) y[i] = canonical(float(x[i]) * scale[i]);
+  } else {
+    for (size_t i = 0; i < n; ++i)
+      y[i] = canonical(float(double(x[i]) - double(zero[i])) * scale[i]);
+  }
+}
+
 void dequantize_4_f32(const uint8_t* x, float* y, size_t n, const float* scale, const uint8_t* zero,
                       size_t first_zero, size_t step, bool is_signed) {
   const int flip = is_signed ? 8 : 0;

@@ -91,6 +91,25 @@ Status run_8_bits(const Dequantize& a, Args& args) {
   return ok();
 }
 
+bool fits_32_bits(const Dequantize& a, const Call& call) {
+  return call.in[0].type == DType::i32 && call.in[1].type == DType::f32 && a.output == DType::f32;
+}
+
+Status run_32_bits(const Dequantize& a, Args& args) {
+  SDX_ASSIGN(const Grain grain, grain_of(args.in(0).dims, args.in(1).dims, a.axis, a.block));
+  const auto dequantize = SDX_PICK(dequantize_32_f32, args.isa);
+  const int32_t* x = args.in(0).data<int32_t>();
+  const float* scale = args.in(1).data<float>();
+  const int32_t* zero = args.has(2) ? args.in(2).data<int32_t>() : nullptr;
+  float* y = args.out().data<float>();
+  args.pool->parallel(args.in(0).count, 16384, [&](size_t begin, size_t end, int) {
+    each_run(grain, begin, end, [&](size_t at, size_t n, size_t s, size_t step) {
+      dequantize(x + at, y + at, n, scale + s, zero ? zero + s : nullptr, step);
+    });
+  });
+  return ok();
+}
+
 // Two elements a byte: runs must start on a whole byte, so blocks along the last axis are of even
 // length.
 bool fits_4_bits(const Dequantize& a, const Call& call) {
@@ -134,6 +153,7 @@ Status run_4_bits(const Dequantize& a, Args& args) {
 
 constexpr Kernel<Dequantize> kKernels[] = {
     {.name = "dequantize_8_f32", .fits = fits_8_bits, .run = run_8_bits},
+    {.name = "dequantize_32_f32", .fits = fits_32_bits, .run = run_32_bits},
     {.name = "dequantize_4", .fits = fits_4_bits, .run = run_4_bits},
 };
 
@@ -151,6 +171,16 @@ std::vector<Case> cases() {
            .attrs = {},
            .inputs = {Tensor::of<int32_t>({2}, {-7, 1 << 30}), Tensor::scalar<float>(.5f)},
            .expected = {Tensor::of<float>({2}, {-3.5f, float(1 << 29)})}},
+          {.name = "int32_of_any_size",
+           .opset = 13,
+           .attrs = {},
+           .inputs = {Tensor::of<int32_t>({5}, {INT32_MIN, INT32_MAX, -1, 16777217, 0}),
+                      Tensor::scalar<float>(.3f), Tensor::scalar<int32_t>(INT32_MAX)}},
+          {.name = "int32_with_a_scale_per_column",
+           .opset = 13,
+           .attrs = {},
+           .inputs = {noise(DType::i32, {3, 37}, 1, -1e9, 1e9), noise(DType::f32, {37}, 2),
+                      noise(DType::i32, {37}, 3, -1e9, 1e9)}},
           {.name = "blocks_of_4_bits",
            .opset = 21,
            .attrs = {{"axis", int64_t{1}}, {"block_size", int64_t{2}}},
