@@ -201,6 +201,7 @@ Result<Facts> infer(const Resize& a, const Facts& in) {
 constexpr Kernel<Resize> kKernels[] = {
     {"nearest", fits_resize_nearest, run_resize_nearest, nullptr, pack_resize},
     {"image_f32", fits_resize_image, run_resize_image, resize_image_scratch, pack_resize},
+    {"image_narrow", fits_resize_narrow_image, run_resize_image, resize_image_scratch, pack_resize},
 };
 
 // A Resize that changes no size gives what it gets, but for the bits of a NaN.
@@ -288,6 +289,21 @@ std::vector<Case> cases_resize() {
        .inputs = {Tensor::of<uint8_t>({2}, {1, 2}), Value(), Value(),
                   Tensor::of<int64_t>({1}, {3})},
        .expected = {Tensor::of<uint8_t>({3}, {1, 2, 2})}},
+      {.name = "planes_of_bytes",
+       .opset = 18,
+       .attrs = {{"mode", std::string("cubic")}},
+       .inputs = {noise(DType::u8, {2, 9, 37}, 1, 0, 256), Value(), Value(),
+                  Tensor::of<int64_t>({3}, {2, 13, 21})}},
+      {.name = "signed_bytes_with_channels_behind",
+       .opset = 18,
+       .attrs = {{"mode", std::string("linear")}, {"axes", std::vector<int64_t>{0, 1}}},
+       .inputs = {noise(DType::i8, {9, 17, 3}, 1, -128, 128), Value(), Value(),
+                  Tensor::of<int64_t>({2}, {4, 9})}},
+      {.name = "planes_of_halves",
+       .opset = 18,
+       .attrs = {{"mode", std::string("linear")}, {"antialias", int64_t{1}}},
+       .inputs = {noise(DType::f16, {2, 19, 37}), Value(), Value(),
+                  Tensor::of<int64_t>({3}, {2, 7, 21})}},
       {.name = "channels_behind_rows_and_columns",
        .opset = 18,
        .attrs = {{"mode", std::string("linear")}, {"axes", std::vector<int64_t>{2, 1}}},

@@ -45,11 +45,12 @@ void take_nearest(const ResizePlan& plan, const View& x, const View& y, Pool* po
 // Output positions outside the input along any axis hold the extrapolation value.
 bool any_outside(const ResizePlan& plan);
 
-// Kernels: any type by nearest elements, and images of f32.
+// Kernels: any type by nearest elements, images of f32, and those of bytes and halves.
 std::shared_ptr<const void> pack_resize(const Resize& a, const Call& call, Pool&);
 bool fits_resize_nearest(const Resize& a, const Call& call);
 Status run_resize_nearest(const Resize& a, Args& args);
 bool fits_resize_image(const Resize& a, const Call& call);
+bool fits_resize_narrow_image(const Resize& a, const Call& call);
 size_t resize_image_scratch(const Resize& a, const Call& call);
 Status run_resize_image(const Resize& a, Args& args);
 

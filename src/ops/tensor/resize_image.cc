@@ -1,8 +1,11 @@
-// Kernels of Resize: nearest elements of any type, and images of f32 whose rows and columns change,
-// their channels before or behind them.
+// Kernels of Resize: nearest elements of any type, and images of f32, of halves and of bytes whose
+// rows and columns change, their channels before or behind them.
 #include <cstring>
 
 #include "base/fitting.h"
+#include "kernel/elementwise/halves.h"
+#include "kernel/elementwise/loops.h"
+#include "kernel/quant/quant.h"
 #include "kernel/rows/rows.h"
 #include "ops/tensor/resize.h"
 
@@ -132,22 +135,63 @@ Status run_resize_nearest(const Resize&, Args& args) {
   return ok();
 }
 
-// Only two axes of f32 change size, neighbours at the end or before the last.
-bool fits_resize_image(const Resize& a, const Call& call) {
-  if (a.how.mode == Resampling::Mode::nearest || call.in[0].type != DType::f32 ||
-      call.in[0].rank() < 2 || !plannable(a, call))
-    return false;
-  return row_axis(*plan_of(a, call)).has_value();
+namespace {
+
+// Only two axes change size, neighbours at the end or before the last.
+bool is_image(const Resize& a, const Call& call) {
+  return a.how.mode != Resampling::Mode::nearest && call.in[0].rank() >= 2 && plannable(a, call) &&
+         row_axis(*plan_of(a, call)).has_value();
 }
+
+// How rows of one type become the floats in which they are resized, and what is made of them.
+struct AsFloats {
+  DType type;
+  Isa isa;
+  size_t bytes = bytes_for(type, 1);
+
+  void widen(const std::byte* from, float* to, size_t n) const {
+    if (bytes == 1) return cast_loop(type, DType::f32, isa)(from, to, n);
+    widening(type, isa)(reinterpret_cast<const uint16_t*>(from), to, n);
+  }
+  void narrow(const float* from, std::byte* to, size_t n) const {
+    constexpr float kOne = 1;
+    if (bytes != 1) return narrowing(type, isa)(from, reinterpret_cast<uint16_t*>(to), n);
+    SDX_PICK(quantize_f32_8, isa)
+    (from, reinterpret_cast<uint8_t*>(to), n, &kOne, nullptr, 0, type == DType::i8);
+  }
+};
+
+// Elements of a row of rows and columns, with its channels.
+size_t line_of(const ResizePlan& plan, const Fact& image) {
+  size_t line = 1;
+  for (size_t i = row_axis(plan).value_or(0) + 1; i < plan.size(); ++i)
+    line *= size_t(image.dim(i).value());
+  return line;
+}
+
+}  // namespace
+
+bool fits_resize_image(const Resize& a, const Call& call) {
+  return call.in[0].type == DType::f32 && is_image(a, call);
+}
+bool fits_resize_narrow_image(const Resize& a, const Call& call) {
+  const DType type = call.in[0].type;
+  const bool narrow =
+      type == DType::u8 || type == DType::i8 || type == DType::f16 || type == DType::bf16;
+  return narrow && is_image(a, call);
+}
+
 // Per thread: the rows that the taps of one output row need, and which input row each of them
-// holds.
+// holds; for other types than f32 an input row and an output row as floats.
 size_t resize_image_scratch(const Resize& a, const Call& call) {
   const auto plan = plan_of(a, call);
-  const size_t row = row_axis(*plan).value_or(0);
-  size_t line = 1;
-  for (size_t i = row + 1; i < plan->size(); ++i) line *= size_t(call.out[0].dim(i).value());
-  must_fit(double(call.threads) * double((*plan)[row].taps) * (double(line) + 2));
-  return size_t(call.threads) * (*plan)[row].taps * (line * sizeof(float) + sizeof(int64_t));
+  const size_t line = line_of(*plan, call.out[0]);
+  const size_t taps = (*plan)[row_axis(*plan).value_or(0)].taps;
+  const bool wide = call.in[0].type == DType::f32;
+  const size_t beside = wide ? 0 : line_of(*plan, call.in[0]) + line;
+  must_fit(double(call.threads) * (double(taps) * (double(line) + 2) + double(beside)));
+  return size_t(call.threads) *
+         (taps * (line * sizeof(float) + sizeof(int64_t)) + beside * sizeof(float));
 }
 
 Status run_resize_image(const Resize&, Args& args) {
@@ -161,24 +205,33 @@ Status run_resize_image(const Resize&, Args& args) {
   const size_t channels = last ? size_t(y.dims[image.row_axis + 2]) : 1;
   const size_t line = width * channels, taps = rows.taps;
   if (y.count == 0) return ok();
-  if (rows.identity() && image.columns().identity()) {  // a copy, but for the bits of a NaN
+  const bool wide = x.type == DType::f32;
+  const AsFloats as_floats{x.type, args.isa};
+  if (wide && rows.identity() && image.columns().identity()) {  // a copy, but for the bits of a NaN
     args.pool->parallel(y.count, 32768, [&](size_t begin, size_t end, int) {
       SDX_PICK(weigh_row, args.isa)
       (x.data<float>() + begin, y.data<float>() + begin, end - begin, 1.0f);
     });
     return ok();
   }
+  const size_t threads = size_t(args.pool->threads()), in_line = in_width * channels;
   auto* const holders = reinterpret_cast<int64_t*>(args.scratch.data());
-  auto* const rings = reinterpret_cast<float*>(holders + size_t(args.pool->threads()) * taps);
+  auto* const rings = reinterpret_cast<float*>(holders + threads * taps);
+  float* const beside = rings + threads * taps * line;
   const size_t grain = std::max<size_t>(1, 32768 / line);
   args.pool->parallel(y.count / line, grain, [&](size_t begin, size_t end, int thread) {
     float* const ring = rings + size_t(thread) * taps * line;
     int64_t* const holds = holders + size_t(thread) * taps;
+    float* const wide_in = beside + size_t(thread) * (in_line + line);
     std::fill_n(holds, taps, -1);
     const auto stretched = [&](size_t source) -> const float* {
       float* const to = ring + source % taps * line;
       if (holds[source % taps] != int64_t(source)) {
-        const float* from = x.data<float>() + source * in_width * channels;
+        if (!wide) {
+          const auto* narrow = x.data<std::byte>() + source * in_line * as_floats.bytes;
+          as_floats.widen(narrow, wide_in, in_line);
+        }
+        const float* from = wide ? x.data<float>() + source * in_line : wide_in;
         last ? stretch_pixels(image, from, to, width, channels, args.isa)
              : stretch_row(image, from, to, width);
         holds[source % taps] = int64_t(source);
@@ -187,7 +240,7 @@ Status run_resize_image(const Resize&, Args& args) {
     };
     for (size_t i = begin; i < end; ++i) {
       const size_t plane = i / height, row = i % height;
-      float* const to = y.data<float>() + i * line;
+      float* const to = wide ? y.data<float>() + i * line : wide_in + in_line;
       const float* first = nullptr;
       float first_weight = 0;
       size_t taken = 0;
@@ -206,6 +259,7 @@ Status run_resize_image(const Resize&, Args& args) {
       }
       if (taken == 1) SDX_PICK(weigh_row, args.isa)(first, to, line, first_weight);
       if (taken == 0) std::fill_n(to, line, 0.0f);
+      if (!wide) as_floats.narrow(to, y.data<std::byte>() + i * line * as_floats.bytes, line);
     }
   });
   return ok();
