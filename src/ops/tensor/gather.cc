@@ -27,9 +27,11 @@ Status reference_gather(const Gather& a, Args& args) {
   const size_t rows = at.outer * indices.count;
   const RowCopy copy(x.type);
   share_rows(args.pool, rows, at.inner, y.type, [&](size_t begin, size_t end) {
+    size_t outer = begin / indices.count, k = begin % indices.count;
     for (size_t i = begin; i < end; ++i) {
-      const size_t index = size_t(index_at(indices, i % indices.count, int64_t(at.size)));
-      copy(x.raw, (i / indices.count * at.size + index) * at.inner, y.raw, i * at.inner, at.inner);
+      const size_t index = size_t(index_at(indices, k, int64_t(at.size)));
+      copy(x.raw, (outer * at.size + index) * at.inner, y.raw, i * at.inner, at.inner);
+      if (++k == indices.count) k = 0, ++outer;
     }
   });
   return ok();
@@ -87,6 +89,8 @@ Status reference_elements(const Gather& a, Args& args) {
   share_rows(args.pool, y.count, 1, y.type, [&](size_t begin, size_t end) {
     if (size == 32) return pick.operator()<uint32_t>(begin, end);
     if (size == 64) return pick.operator()<uint64_t>(begin, end);
+    if (size == 16) return pick.operator()<uint16_t>(begin, end);
+    if (size == 8) return pick.operator()<uint8_t>(begin, end);
     element_positions(indices, axis, x.dims, strides, begin, end,
                       [&](size_t at, size_t i) { copy(x.raw, at, y.raw, i, 1); });
   });

@@ -23,22 +23,35 @@ inline Error index_out_of_range(int64_t index, size_t axis, int64_t size) {
   return fail("SDX-R0101", "index {} is out of range for axis {} of size {}", index, axis, size);
 }
 
+// f(the indices as they lie in memory).
+template <class F>
+void visit_indices(const View& indices, F&& f) {
+  indices.type == DType::i32 ? f(indices.data<int32_t>()) : f(indices.data<int64_t>());
+}
+
 inline Status check_indices(const View& indices, int64_t size, size_t axis) {
-  for (size_t i = 0; i < indices.count; ++i) {
+  // Without a branch; which one it is is looked for only if there is one.
+  bool wrong = false;
+  visit_indices(indices, [&](const auto* index) {
+    for (size_t i = 0; i < indices.count; ++i) wrong |= index[i] < -size || index[i] >= size;
+  });
+  for (size_t i = 0; wrong && i < indices.count; ++i) {
     const int64_t index = raw_index(indices, i);
     if (index < -size || index >= size) return index_out_of_range(index, axis, size);
   }
   return ok();
 }
 
-// Tuples in the last axis of `indices`, for the axes of `dims` from `first` on.
+// Tuples of 64-bit integers in the last axis of `indices`, for the axes of `dims` from `first` on.
 inline Status check_tuples(const View& indices, std::span<const int64_t> dims, size_t first) {
   const size_t depth = size_t(indices.dims.back());
-  for (size_t i = 0; i < indices.count; ++i) {
-    const size_t axis = first + i % depth;
-    const int64_t index = raw_index(indices, i);
-    if (index < -dims[axis] || index >= dims[axis])
-      return index_out_of_range(index, axis, dims[axis]);
+  const auto* index = indices.data<int64_t>();
+  for (size_t i = 0; i < indices.count; i += depth) {
+    for (size_t k = 0; k < depth; ++k) {
+      const int64_t size = dims[first + k];
+      if (index[i + k] < -size || index[i + k] >= size)
+        return index_out_of_range(index[i + k], first + k, size);
+    }
   }
   return ok();
 }
@@ -47,42 +60,37 @@ inline Status check_tuples(const View& indices, std::span<const int64_t> dims, s
 inline size_t tuple_position(const View& indices, size_t i, size_t depth,
                              std::span<const int64_t> dims, size_t first) {
   size_t position = 0;
+  const auto* tuple = indices.data<int64_t>() + i * depth;
   for (size_t k = 0; k < depth; ++k) {
-    position = position * size_t(dims[first + k]) +
-               size_t(index_at(indices, i * depth + k, dims[first + k]));
+    const int64_t size = dims[first + k];
+    position = position * size_t(size) + size_t(tuple[k] < 0 ? tuple[k] + size : tuple[k]);
   }
   return position;
 }
 
-// The position in a tensor of these dims that element i of `indices` means: its own, but for the
-// index along `axis`.
-inline size_t element_position(const View& indices, size_t i, size_t axis,
-                               std::span<const int64_t> dims, const SmallInts& strides) {
-  size_t position = size_t(index_at(indices, i, dims[axis]) * strides[axis]);
-  for (size_t k = indices.rank(), rest = i; k-- > 0; rest /= size_t(indices.dims[k])) {
-    if (k != axis) position += rest % size_t(indices.dims[k]) * size_t(strides[k]);
-  }
-  return position;
-}
-// The same for the elements [begin, end) of `indices`, in their order: f(position, i).
+// For the elements [begin, end) of `indices`, in their order: f(position, i), the position in a
+// tensor of these dims that element i means, its own but for the index along `axis`.
 template <class F>
 void element_positions(const View& indices, size_t axis, std::span<const int64_t> dims,
                        const SmallInts& strides, size_t begin, size_t end, F f) {
   const size_t rank = dims.size(), width = size_t(indices.dims.back());
-  const size_t across = axis == rank - 1 ? 0 : 1;
-  while (begin < end) {
-    // Along the last axis nothing but the index changes.
-    const size_t first = begin % width, count = std::min(width - first, end - begin);
-    size_t base = first * across;
-    for (size_t k = rank - 1, rest = begin / width; k-- > 0; rest /= size_t(indices.dims[k])) {
-      if (k != axis) base += rest % size_t(indices.dims[k]) * size_t(strides[k]);
+  const size_t across = axis == rank - 1 ? 0 : 1, stride = size_t(strides[axis]);
+  const int64_t size = dims[axis];
+  visit_indices(indices, [&](const auto* index) {
+    while (begin < end) {
+      // Along the last axis nothing but the index changes.
+      const size_t first = begin % width, count = std::min(width - first, end - begin);
+      size_t base = first * across;
+      for (size_t k = rank - 1, rest = begin / width; k-- > 0; rest /= size_t(indices.dims[k])) {
+        if (k != axis) base += rest % size_t(indices.dims[k]) * size_t(strides[k]);
+      }
+      for (size_t j = 0; j < count; ++j, base += across) {
+        const int64_t at = index[begin + j];
+        f(base + size_t(at < 0 ? at + size : at) * stride, begin + j);
+      }
+      begin += count;
     }
-    for (size_t j = 0; j < count; ++j, base += across) {
-      const auto index = size_t(index_at(indices, begin + j, dims[axis]));
-      f(base + index * size_t(strides[axis]), begin + j);
-    }
-    begin += count;
-  }
+  });
 }
 
 // Moves elements that stand one after the other; what the type needs is looked up once.

@@ -59,29 +59,50 @@ bool reduces(DType type, Reduction reduction) {
   return type != DType::string && !is_packed(type);
 }
 
-// to[to_at + i] = f(to[to_at + i], from[from_at + i]) for `count` elements.
-void update(DType type, Reduction reduction, void* to, size_t to_at, const void* from,
-            size_t from_at, size_t count) {
-  if (reduction == Reduction::none) return copy_row(type, from, from_at, to, to_at, count);
-  const auto each = [&]<class T>(auto combined) {
-    T* y = static_cast<T*>(to) + to_at;
-    const T* x = static_cast<const T*>(from) + from_at;
-    for (size_t i = 0; i < count; ++i) y[i] = combined(y[i], x[i]);
-  };
+// f.operator()<T>(combined), where combined(old, update) is what an element of C++ type T becomes;
+// false for types without one: strings and packed elements.
+template <class F>
+bool visit_combined(DType type, Reduction reduction, F&& f) {
+  if (reduction == Reduction::none) {
+    const auto last = [](const auto&, const auto& b) { return b; };
+    if (type == DType::string || is_packed(type)) return false;
+    switch (bits(type)) {
+      case 8:
+        return f.template operator()<uint8_t>(last), true;
+      case 16:
+        return f.template operator()<uint16_t>(last), true;
+      case 32:
+        return f.template operator()<uint32_t>(last), true;
+      case 64:
+        return f.template operator()<uint64_t>(last), true;
+      default:
+        return f.template operator()<std::complex<double>>(last), true;
+    }
+  }
   if (type == DType::boolean) {
     const bool either = reduction == Reduction::add || reduction == Reduction::max;
-    return each.operator()<bool>([either](bool a, bool b) { return either ? a || b : a && b; });
+    f.template operator()<bool>([either](bool a, bool b) { return either ? a || b : a && b; });
+    return true;
   }
+  // Sums, which are what most models ask for, without a question for each element.
   const auto plain = [&]<class T>() {
-    each.template operator()<T>([&](T a, T b) { return combine(reduction, a, b); });
+    if (reduction == Reduction::add) {
+      f.template operator()<T>([](T a, T b) { return combine(Reduction::add, a, b); });
+    } else {
+      f.template operator()<T>([=](T a, T b) { return combine(reduction, a, b); });
+    }
   };
-  if (type == DType::c64) return plain.operator()<std::complex<float>>();
-  if (type == DType::c128) return plain.operator()<std::complex<double>>();
-  if (visit_integers(type, plain)) return;
-  visit_floats(type, [&]<class T>() {
-    each.template operator()<T>(
-        [&](T a, T b) { return store<T>(combine(reduction, load(a), load(b))); });
-  });
+  if (type == DType::c64) return plain.template operator()<std::complex<float>>(), true;
+  if (type == DType::c128) return plain.template operator()<std::complex<double>>(), true;
+  return visit_integers(type, plain) || visit_floats(type, [&]<class T>() {
+           if (reduction == Reduction::add) {
+             f.template operator()<T>(
+                 [](T a, T b) { return store<T>(combine(Reduction::add, load(a), load(b))); });
+           } else {
+             f.template operator()<T>(
+                 [=](T a, T b) { return store<T>(combine(reduction, load(a), load(b))); });
+           }
+         });
 }
 
 constexpr Version kScatterHistory[] = {
@@ -113,9 +134,17 @@ Status reference_elements(const ScatterElements& a, Args& args) {
   SDX_TRY(check_indices(indices, x.dims[axis], axis));
   const SmallInts strides = strides_of(x.dims);
   flat_copy(x.type, x.raw, 0, y.raw, 0, x.count, args.pool, args.isa);
-  for (size_t i = 0; i < indices.count; ++i) {
-    update(x.type, a.reduction, y.raw, element_position(indices, i, axis, x.dims, strides),
-           updates.raw, i, 1);
+  const auto each = [&](auto move) {
+    element_positions(indices, axis, x.dims, strides, 0, indices.count, move);
+  };
+  const bool typed = visit_combined(x.type, a.reduction, [&]<class T>(auto combined) {
+    T* to = y.data<T>();
+    const T* from = updates.data<T>();
+    each([=](size_t at, size_t i) { to[at] = combined(to[at], from[i]); });
+  });
+  if (!typed) {
+    const RowCopy copy(x.type);
+    each([&](size_t at, size_t i) { copy(updates.raw, i, y.raw, at, 1); });
   }
   return ok();
 }
@@ -198,9 +227,22 @@ Status reference_nd(const ScatterNd& a, Args& args) {
   const size_t tuples = split_at(indices.dims, indices.rank() - 1).outer;
   const size_t slice = split_at(x.dims, 0, depth).inner;
   flat_copy(x.type, x.raw, 0, y.raw, 0, x.count, args.pool, args.isa);
-  for (size_t i = 0; i < tuples; ++i) {
-    update(x.type, a.reduction, y.raw, tuple_position(indices, i, depth, x.dims, 0) * slice,
-           updates.raw, i * slice, slice);
+  const auto each = [&](auto move) {
+    for (size_t i = 0; i < tuples; ++i)
+      move(tuple_position(indices, i, depth, x.dims, 0) * slice, i * slice);
+  };
+  constexpr size_t kShort = 16;  // elements that are moved sooner than a call is made
+  const bool moves = a.reduction == Reduction::none && slice > kShort;
+  const bool typed = !moves && visit_combined(x.type, a.reduction, [&]<class T>(auto combined) {
+    T* __restrict to = y.data<T>();
+    const T* __restrict from = updates.data<T>();
+    each([=](size_t at, size_t first) {
+      for (size_t j = 0; j < slice; ++j) to[at + j] = combined(to[at + j], from[first + j]);
+    });
+  });
+  if (!typed) {
+    const RowCopy copy(x.type);
+    each([&](size_t at, size_t first) { copy(updates.raw, first, y.raw, at, slice); });
   }
   return ok();
 }
