@@ -1,8 +1,13 @@
 // TopK.
 #include "ops/tensor/top_k.h"
 
+#include <bit>
+#include <functional>
 #include <numeric>
 
+#include "base/aligned.h"
+#include "base/fitting.h"
+#include "ops/noise.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/order.h"
 #include "ops/tensor/pick.h"
@@ -63,73 +68,204 @@ bool visit_numbers(DType type, F&& f) {
   return visit_floats(type, f) || visit_integers(type, f);
 }
 
-// One lane: `order` has room for at.size indices.
-template <class T>
-void lane(const TopK& a, const View& x, Args& args, const AxisSplit& at, size_t k, size_t index,
-          uint32_t* order) {
-  const size_t outer = index / at.inner, inner = index % at.inner;
-  const T* from = x.data<T>() + outer * at.size * at.inner + inner;
-  std::iota(order, order + at.size, uint32_t{0});
-  const Better<T> better{from, at.inner, a.largest};
-  if (k * 8 < at.size) {
-    std::partial_sort(order, order + k, order + at.size, better);
-  } else {
-    std::sort(order, order + at.size, better);
-  }
-  for (size_t i = 0; i < k; ++i) {
-    const size_t to = (outer * k + i) * at.inner + inner;
-    if (args.wants(0)) args.out(0).data<T>()[to] = from[order[i] * at.inner];
-    if (args.wants(1)) args.out(1).data<int64_t>()[to] = order[i];
-  }
-}
-
-Status run_lanes(const TopK& a, Args& args, uint32_t* scratch, size_t threads) {
+// What there is to do: lanes along the axis, and k of each; no k if nobody reads the answer.
+struct Lanes {
+  AxisSplit at;
+  size_t k = 0;
+};
+Result<Lanes> lanes_of(const TopK& a, Args& args) {
   const View& x = args.in(0);
   SDX_ASSIGN(const size_t axis, resolve_axis(a.axis, x.rank()));
   const AxisSplit at = split_at(x.dims, axis);
   if (at.size > std::numeric_limits<uint32_t>::max())
     return fail("SDX-R0103", "an axis of {} elements is too long", at.size);
   const View& sized = args.wants(0) ? args.out(0) : args.out(1);
-  if (!sized.present()) return ok();
-  const size_t k = size_t(sized.dims[axis]), lanes = at.outer * at.inner;
+  return Lanes{at, sized.present() ? size_t(sized.dims[axis]) : 0};
+}
+
+Status reference(const TopK& a, Args& args) {
+  const View& x = args.in(0);
+  SDX_ASSIGN(const Lanes lanes, lanes_of(a, args));
+  const AxisSplit& at = lanes.at;
+  std::vector<uint32_t> order(at.size);
   visit_numbers(x.type, [&]<class T>() {
-    const auto some = [&](size_t begin, size_t end, int thread) {
-      for (size_t i = begin; i < end; ++i)
-        lane<T>(a, x, args, at, k, i, scratch + size_t(thread) * at.size);
-    };
-    if (threads > 1) {
-      args.pool->parallel(lanes, std::max<size_t>(1, 4096 / std::max<size_t>(1, at.size)), some);
-    } else {
-      some(0, lanes, 0);
+    for (size_t lane = 0; lane < at.outer * at.inner; ++lane) {
+      const size_t outer = lane / at.inner, inner = lane % at.inner;
+      const T* from = x.data<T>() + outer * at.size * at.inner + inner;
+      std::iota(order.begin(), order.end(), uint32_t{0});
+      std::sort(order.begin(), order.end(), Better<T>{from, at.inner, a.largest});
+      for (size_t i = 0; i < lanes.k; ++i) {
+        const size_t to = (outer * lanes.k + i) * at.inner + inner;
+        if (args.wants(0)) args.out(0).data<T>()[to] = from[order[i] * at.inner];
+        if (args.wants(1)) args.out(1).data<int64_t>()[to] = order[i];
+      }
     }
   });
   return ok();
 }
 
-Status reference(const TopK& a, Args& args) {
-  const View& x = args.in(0);
-  SDX_ASSIGN(const size_t axis, resolve_axis(a.axis, x.rank()));
-  std::vector<uint32_t> order(size_t(x.dims[axis]));
-  return run_lanes(a, args, order.data(), 1);
+// The kernel turns elements into integers in the order of the answer and finds the k greatest of
+// those: -0 as +0, every NaN as the one that stands above all numbers.
+template <class T>
+auto key_of(T value, bool largest) {
+  using Key = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  constexpr Key kSign = Key(1) << (8 * sizeof(Key) - 1);
+  Key key;
+  if constexpr (std::is_integral_v<T>) {
+    key = std::is_signed_v<T> ? Key(std::make_signed_t<Key>(value)) ^ kSign : Key(value);
+  } else {
+    const auto x = load(value);
+    const Key nan = std::bit_cast<Key>(std::numeric_limits<Compute<T>>::quiet_NaN());
+    const Key bits = x != x ? nan : std::bit_cast<Key>(x == 0 ? Compute<T>(0) : x);
+    key = bits ^ ((Key(0) - (bits >> (8 * sizeof(Key) - 1))) | kSign);
+  }
+  return largest ? key : Key(~key);
+}
+template <class T>
+using KeyOf = decltype(key_of(T(), true));
+
+// A key and where it stands; of equal keys the lower index is the greater.
+template <class Key>
+struct Candidate {
+  Key key;
+  uint32_t low;
+  uint32_t index() const { return ~low; }
+  auto operator<=>(const Candidate&) const = default;
+};
+template <>
+struct Candidate<uint32_t> {
+  uint64_t both;
+  Candidate() = default;
+  Candidate(uint32_t key, uint32_t low) : both(uint64_t(key) << 32 | low) {}
+  uint32_t index() const { return ~uint32_t(both); }
+  auto operator<=>(const Candidate&) const = default;
+};
+
+// The k greatest of n keys, greatest first, into `best`, which has room for n: what is not above
+// the k-th of those before it is passed over, sixteen keys at a time.
+template <class Key>
+void select(const Key* keys, size_t n, size_t k, Candidate<Key>* best) {
+  constexpr size_t kTogether = 16;
+  const size_t most = k * 8 < n ? 2 * k + 2 * kTogether : n;
+  size_t count = 0, i = 0;
+  Key bar = 0;  // of the k-th best, once there are so many
+  bool barred = false;
+  const auto keep = [&] {
+    std::nth_element(best, best + (k - 1), best + count, std::greater<>());
+    count = k;
+  };
+  while (i < n) {
+    const size_t some = std::min(kTogether, n - i);
+    bool above = !barred;
+    for (size_t j = 0; j < some; ++j) above |= keys[i + j] > bar;
+    if (!above) {
+      i += some;
+      continue;
+    }
+    for (const size_t end = i + some; i < end; ++i) {
+      if (barred && keys[i] <= bar) continue;
+      best[count++] = Candidate<Key>{keys[i], ~uint32_t(i)};
+      if (k == 1) bar = keys[i], barred = true;
+    }
+    if (most < n && count + kTogether > most) {
+      keep();
+      bar = keys[best[k - 1].index()];
+      barred = true;
+    }
+  }
+  if (count > k) keep();
+  std::sort(best, best + k, std::greater<>());
 }
 
-bool fits_lanes(const TopK& a, const Call& call) {
+// Lanes whose elements do not lie one behind the other are turned some at a time.
+size_t lanes_together(const AxisSplit& at) { return std::min<size_t>(at.inner, 16); }
+
+template <class T>
+size_t bytes_per_thread(const AxisSplit& at) {
+  return aligned_bytes(at.size * sizeof(Candidate<KeyOf<T>>) +
+                       at.size * lanes_together(at) * sizeof(KeyOf<T>));
+}
+
+template <class T>
+void select_lanes(const TopK& a, Args& args, const AxisSplit& at, size_t k, size_t begin,
+                  size_t end, std::byte* scratch) {
+  using Key = KeyOf<T>;
+  auto* best = reinterpret_cast<Candidate<Key>*>(scratch);
+  auto* keys = reinterpret_cast<Key*>(best + at.size);
+  while (begin < end) {
+    const size_t outer = begin / at.inner, inner = begin % at.inner;
+    const size_t lanes = std::min({lanes_together(at), at.inner - inner, end - begin});
+    const T* from = args.in(0).data<T>() + outer * at.size * at.inner + inner;
+    for (size_t i = 0; i < at.size; ++i) {
+      for (size_t j = 0; j < lanes; ++j)
+        keys[j * at.size + i] = key_of(from[i * at.inner + j], a.largest);
+    }
+    for (size_t j = 0; j < lanes; ++j) {
+      select(keys + j * at.size, at.size, k, best);
+      for (size_t i = 0; i < k; ++i) {
+        const size_t to = (outer * k + i) * at.inner + inner + j, index = best[i].index();
+        if (args.wants(0)) args.out(0).data<T>()[to] = from[index * at.inner + j];
+        if (args.wants(1)) args.out(1).data<int64_t>()[to] = int64_t(index);
+      }
+    }
+    begin += lanes;
+  }
+}
+
+bool fits_keys(const TopK& a, const Call& call) {
   return resolve_axis(a.axis, call.in[0].rank()).ok();
 }
-size_t scratch_lanes(const TopK& a, const Call& call) {
+size_t scratch_keys(const TopK& a, const Call& call) {
   const auto axis = resolve_axis(a.axis, call.in[0].rank());
-  return axis ? size_t(call.in[0].dim(*axis).value()) * sizeof(uint32_t) * size_t(call.threads) : 0;
+  if (!axis) return 0;
+  const Dims dims = call.in[0].dims();
+  const AxisSplit at = split_at(dims, *axis);
+  must_fit(double(call.threads) * double(at.size) * double(16 + 8 * lanes_together(at)));
+  size_t bytes = 0;
+  visit_numbers(call.in[0].type, [&]<class T>() { bytes = bytes_per_thread<T>(at); });
+  return bytes * size_t(call.threads);
 }
-Status run_kernel(const TopK& a, Args& args) {
-  return run_lanes(a, args, reinterpret_cast<uint32_t*>(args.scratch.data()),
-                   size_t(args.pool->threads()));
+Status run_keys(const TopK& a, Args& args) {
+  const View& x = args.in(0);
+  SDX_ASSIGN(const Lanes lanes, lanes_of(a, args));
+  const AxisSplit& at = lanes.at;
+  if (lanes.k == 0) return ok();
+  visit_numbers(x.type, [&]<class T>() {
+    const size_t bytes = bytes_per_thread<T>(at);
+    args.pool->parallel(at.outer * at.inner,
+                        std::max<size_t>(1, 4096 / std::max<size_t>(1, at.size)),
+                        [&](size_t begin, size_t end, int thread) {
+                          select_lanes<T>(a, args, at, lanes.k, begin, end,
+                                          args.scratch.data() + size_t(thread) * bytes);
+                        });
+  });
+  return ok();
 }
 
-constexpr Kernel<TopK> kKernels[] = {{"lanes", fits_lanes, run_kernel, scratch_lanes}};
+constexpr Kernel<TopK> kKernels[] = {{"keys", fits_keys, run_keys, scratch_keys}};
 
 std::vector<Case> cases() {
   const float nan = std::numeric_limits<float>::quiet_NaN();
+  const auto of = [](std::string name, Tensor x, int64_t axis, int64_t k, bool largest) {
+    return Case{.name = std::move(name),
+                .opset = 24,
+                .attrs = {{"axis", axis}, {"largest", int64_t{largest}}},
+                .inputs = {std::move(x), Tensor::of<int64_t>({1}, {k})},
+                .outputs = 2};
+  };
   return {
+      of("few_of_many", noise({3, 700}), 1, 5, true),
+      of("the_greatest_alone", noise({3, 700}), 1, 1, true),
+      of("most_of_many", noise({3, 300}), 1, 120, false),
+      of("all", noise({2, 65}), 1, 65, true),
+      of("none", noise({2, 65}), 1, 0, true),
+      of("along_columns", noise({2, 131, 37}), 1, 7, false),
+      of("many_equals", noise(DType::i32, {5, 400}, 1, -3, 3), 1, 20, true),
+      of("many_equal_bytes", noise(DType::u8, {2, 400, 3}, 1, 0, 9), 1, 30, false),
+      of("doubles", noise(DType::f64, {3, 300}), 1, 9, true),
+      of("long_integers", noise(DType::i64, {3, 300}, 1, -1e15, 1e15), 1, 9, false),
+      of("halves", noise(DType::f16, {3, 300}), 1, 9, true),
+      of("bfloats", noise(DType::bf16, {300, 5}), 0, 50, false),
       {.name = "opset1_has_k_as_an_attribute",
        .opset = 1,
        .attrs = {{"k", int64_t{2}}, {"axis", int64_t{0}}},
