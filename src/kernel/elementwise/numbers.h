@@ -18,8 +18,7 @@ enum class NumberType : uint8_t { u8, i8, i32, i64, f32, f64, boolean };
 // The comparisons give bools. min and max are NaN if either operand is, and take -0 to be less than
 // +0. div is of 32-bit integers alone: towards zero, and 0 where the divisor is.
 enum class NumberPair : uint8_t { add, sub, mul, div, min, max, equal, less, less_or_equal };
-// The roundings (round: halves to even), the root, the reciprocal and the square are of doubles
-// alone.
+// All but the first four are of doubles alone (round: halves to even).
 enum class NumberMap : uint8_t {
   abs,
   negate,
@@ -30,7 +29,13 @@ enum class NumberMap : uint8_t {
   round,
   sqrt,
   reciprocal,
-  square
+  square,
+  exp,
+  log,
+  tanh,
+  sigmoid,
+  sin,
+  cos
 };
 
 // y[i] = op(a[i * step_a], b[i * step_b]) for i < n; a step is 0 or 1, and one at least is 1 where

@@ -1,5 +1,6 @@
 #include "kernel/elementwise/numbers.h"
 
+#include "kernel/math/doubles.h"
 #include "kernel/simd/apart.h"
 #include "kernel/simd/bytes.h"
 
@@ -249,6 +250,14 @@ void map(const void* in, void* out, size_t n) {
   for (size_t i = 0; i < n; ++i) y[i] = Op::template apply<T>(x[i]);
 }
 
+template <DoubleFunction kFunction>
+MapLoop function_of(NumberType type) {
+  if (type != NumberType::f64) return nullptr;
+  return [](const void* x, void* y, size_t n) {
+    double_function(kFunction, static_cast<const double*>(x), static_cast<double*>(y), n);
+  };
+}
+
 template <class T>
 void clip(const void* in, const void* lowest, const void* highest, void* out, size_t n) {
   const T low = *static_cast<const T*>(lowest), high = *static_cast<const T*>(highest);
@@ -479,6 +488,18 @@ MapLoop map_loop(NumberMap op, NumberType type) {
       return map_of<Reciprocal>(type);
     case NumberMap::square:
       return map_of<Square>(type);
+    case NumberMap::exp:
+      return function_of<DoubleFunction::exp>(type);
+    case NumberMap::log:
+      return function_of<DoubleFunction::log>(type);
+    case NumberMap::tanh:
+      return function_of<DoubleFunction::tanh>(type);
+    case NumberMap::sigmoid:
+      return function_of<DoubleFunction::sigmoid>(type);
+    case NumberMap::sin:
+      return function_of<DoubleFunction::sin>(type);
+    case NumberMap::cos:
+      return function_of<DoubleFunction::cos>(type);
   }
   return nullptr;
 }

@@ -152,6 +152,7 @@ struct Sigmoid {
   static constexpr std::string_view name = "Sigmoid", doc = "1 / (1 + e^-x).";
   static constexpr std::span<const Version> history = kSigmoidHistory;
   static constexpr UnaryOp kCode = UnaryOp::sigmoid;
+  static constexpr NumberMap kNumbers = NumberMap::sigmoid;
   template <std::floating_point C>
   static C apply(C x, const Unary&) {
     return math::sigmoid(x);

@@ -1,4 +1,5 @@
 // Pow, whose exponent may have a type of its own.
+#include "kernel/math/doubles.h"
 #include "kernel/math/math.h"
 #include "ops/elementwise/binary.h"
 
@@ -55,6 +56,18 @@ void range(const Binary& a, Args& args, size_t begin, size_t end) {
   const auto run = [&]<class T>() {
     const T* x = args.in(0).data<T>();
     T* z = args.out().data<T>();
+    if constexpr (std::integral<T>) {
+      // One exponent for all is looked at once.
+      if (const View& y = args.in(1); y.count == 1 && is_integer(y.type) && walk.step(0) == 1) {
+        const int64_t n = get_i64(y.type, y.raw, 0);
+        return walk.pieces(begin, end, [&](size_t at, const auto& from, size_t length) {
+          for (size_t i = 0; i < length; ++i) {
+            const T base = x[from[0] + i];
+            z[at + i] = n == 2 ? wrap_mul(base, base) : integer_power(base, n, !is_signed(y.type));
+          }
+        });
+      }
+    }
     walk.pieces(begin, end, [&](size_t at, const auto& from, size_t length) {
       for (size_t i = 0; i < length; ++i) {
         z[at + i] = power<T>(x[from[0] + i * walk.step(0)], args.in(1), from[1] + i * walk.step(1));
@@ -62,6 +75,19 @@ void range(const Binary& a, Args& args, size_t begin, size_t end) {
     });
   };
   if (!visit_floats(args.in(0).type, run)) visit_integers(args.in(0).type, run);
+}
+
+// Doubles to the power of doubles in runs that the bases go along.
+bool power_of_doubles(const Binary& a, Args& args, size_t begin, size_t end) {
+  if (args.in(0).type != DType::f64 || args.in(1).type != DType::f64) return false;
+  const Broadcast<2> walk(args.out().dims, {args.in(0).dims, args.in(1).dims}, {0, a.trail});
+  if (walk.step(0) != 1) return false;
+  walk.pieces(begin, end, [&](size_t at, const auto& from, size_t length) {
+    SDX_PICK(double_power, args.isa)
+    (args.in(0).data<double>() + from[0], args.in(1).data<double>() + from[1], walk.step(1),
+     args.out().data<double>() + at, length);
+  });
+  return true;
 }
 
 struct Pow {
@@ -103,7 +129,9 @@ constexpr Kernel<Binary> kKernels[] = {
     {"threads", [](const Binary&, const Call&) { return true; },
      [](const Binary& a, Args& args) {
        args.pool->parallel(args.out().count, kElementGrain / 16,
-                           [&](size_t begin, size_t end, int) { range(a, args, begin, end); });
+                           [&](size_t begin, size_t end, int) {
+                             if (!power_of_doubles(a, args, begin, end)) range(a, args, begin, end);
+                           });
        return ok();
      }},
 };

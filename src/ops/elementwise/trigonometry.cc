@@ -26,25 +26,36 @@ struct Line {
   std::span<const Version> history;
   UnaryOp code;
   F function;  // of float and of double
+  std::optional<NumberMap> numbers = std::nullopt;
 };
-template <class F>
-Line(std::string_view, std::string_view, std::span<const Version>, UnaryOp, F) -> Line<F>;
+template <class F, class... Numbers>
+Line(std::string_view, std::string_view, std::span<const Version>, UnaryOp, F, Numbers...)
+    -> Line<F>;
 
 template <const auto& kLine>
 struct Function {
   static constexpr std::string_view name = kLine.name, doc = kLine.doc;
   static constexpr std::span<const Version> history = kLine.history;
   static constexpr UnaryOp kCode = kLine.code;
+  static constexpr std::optional<NumberMap> kNumbers = kLine.numbers;
   template <std::floating_point C>
   static C apply(C x, const Unary&) {
     return kLine.function(x);
   }
 };
 
-constexpr Line kSin{"Sin", "The sine of radians.", kFrom7, UnaryOp::sin,
-                    [](auto x) { return math::sin(x); }};
-constexpr Line kCos{"Cos", "The cosine of radians.", kFrom7, UnaryOp::cos,
-                    [](auto x) { return math::cos(x); }};
+constexpr Line kSin{"Sin",
+                    "The sine of radians.",
+                    kFrom7,
+                    UnaryOp::sin,
+                    [](auto x) { return math::sin(x); },
+                    NumberMap::sin};
+constexpr Line kCos{"Cos",
+                    "The cosine of radians.",
+                    kFrom7,
+                    UnaryOp::cos,
+                    [](auto x) { return math::cos(x); },
+                    NumberMap::cos};
 constexpr Line kTan{"Tan", "The tangent of radians.", kFrom7, UnaryOp::tan,
                     [](auto x) { return math::tan(x); }};
 constexpr Line kAsin{"Asin", "The inverse sine; NaN outside [-1, 1].", kFrom7, UnaryOp::asin,
@@ -57,8 +68,12 @@ constexpr Line kSinh{"Sinh", "The hyperbolic sine.", kFrom9, UnaryOp::sinh,
                      [](auto x) { return math::sinh(x); }};
 constexpr Line kCosh{"Cosh", "The hyperbolic cosine.", kFrom9, UnaryOp::cosh,
                      [](auto x) { return math::cosh(x); }};
-constexpr Line kTanh{"Tanh", "The hyperbolic tangent.", kFrom1, UnaryOp::tanh,
-                     [](auto x) { return math::tanh(x); }};
+constexpr Line kTanh{"Tanh",
+                     "The hyperbolic tangent.",
+                     kFrom1,
+                     UnaryOp::tanh,
+                     [](auto x) { return math::tanh(x); },
+                     NumberMap::tanh};
 constexpr Line kAsinh{"Asinh", "The inverse hyperbolic sine.", kFrom9, UnaryOp::asinh,
                       [](auto x) { return math::asinh(x); }};
 constexpr Line kAcosh{"Acosh", "The inverse hyperbolic cosine; NaN below 1.", kFrom9,

@@ -32,8 +32,8 @@ Status unary_runs(std::string_view name, UnaryRun run, const Unary& a, Args& arg
   return ok();
 }
 
-bool unary_numbers(NumberMap op, Args& args) {
-  const MapLoop loop = map_loop(op, args.in(0).type, args.isa);
+bool unary_numbers(std::optional<NumberMap> op, Args& args) {
+  const MapLoop loop = op ? map_loop(*op, args.in(0).type, args.isa) : nullptr;
   if (loop != nullptr) each_part(args, true, loop);
   return loop != nullptr;
 }
@@ -193,6 +193,7 @@ struct Exp {
   static constexpr std::string_view name = "Exp", doc = "e^x.";
   static constexpr std::span<const Version> history = kInputOutput;
   static constexpr UnaryOp kCode = UnaryOp::exp;
+  static constexpr NumberMap kNumbers = NumberMap::exp;
   template <std::floating_point C>
   static C apply(C x, const Unary&) {
     return math::exp(x);
@@ -212,6 +213,7 @@ struct Log {
                                     doc = "The natural logarithm; -inf at zero, NaN below.";
   static constexpr std::span<const Version> history = kInputOutput;
   static constexpr UnaryOp kCode = UnaryOp::log;
+  static constexpr NumberMap kNumbers = NumberMap::log;
   template <std::floating_point C>
   static C apply(C x, const Unary&) {
     return math::log(x);

@@ -85,7 +85,7 @@ Status unary_reference(const Unary& a, Args& args) {
 }
 
 // Through the kernel's loop, by all threads; false if it has none for the input's type.
-bool unary_numbers(NumberMap op, Args& args);
+bool unary_numbers(std::optional<NumberMap> op, Args& args);
 
 template <class M>
 Status unary_threads(const Unary& a, Args& args) {
