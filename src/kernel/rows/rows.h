@@ -34,6 +34,11 @@ SDX_DECLARE_ISAS(
     // m = max x; e = exp(x - m); s = sum e; y = (x - m) - log s. The softmax itself is in
     // kernel/softmax.
     void log_softmax_row(const float* x, float* y, size_t n);
+    // The same of rows one behind the other.
+    void log_softmax_rows(const float* x, float* y, size_t rows, size_t n);
+    // y[c] = log(sum exp(x - m)) + m over i < n of x[i * step + c], m = max x or 0 if that is
+    // infinite, for c < cols.
+    void log_sum_exp_columns(const float* x, float* y, size_t n, size_t step, size_t cols);
     // y = e / s, or if `log` the same as above, over i < n of x[i * step + c], for c < cols.
     void softmax_columns(bool log, const float* x, float* y, size_t n, size_t step, size_t cols);
 

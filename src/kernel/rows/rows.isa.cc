@@ -282,6 +282,43 @@ void softmax_columns(bool log, const float* x, float* y, size_t n, size_t step, 
   });
 }
 
+// Short rows sixteen at a time, turned to columns and back.
+void log_softmax_rows(const float* x, float* y, size_t rows, size_t n) {
+  constexpr size_t kShort = 64;
+  alignas(64) float in[16 * kShort], out[16 * kShort];
+  size_t r = 0;
+  for (; n <= kShort && r + 16 <= rows; r += 16) {
+    pack_transposed(x + r * n, n, 16, n, in, 16);
+    softmax_columns(true, in, out, n, 16, 16);
+    for (size_t i = 0; i < n; i += 16) {
+      const size_t some = least(16, n - i);
+      alignas(64) float back[16 * 16];
+      pack_transposed(out + i * 16, 16, some, 16, back, 16);
+      for (size_t row = 0; row < 16; ++row)
+        store_block(y + (r + row) * n + i, load(back + row * 16), some);
+    }
+  }
+  for (; r < rows; ++r) log_softmax_row(x + r * n, y + r * n, n);
+}
+
+void log_sum_exp_columns(const float* x, float* y, size_t n, size_t step, size_t cols) {
+  blocks(cols, [&](size_t c, size_t count) {
+    F32x16 m(-__builtin_inff());
+    for (size_t i = 0; i < n; ++i) m = lanes::max(m, load_block(x + i * step + c, count));
+    m = select(lanes::abs(m) == F32x16(__builtin_inff()), F32x16(0.0f), m);
+    alignas(64) float lane[16][16];
+    for (size_t j = 0; j < 16; ++j) store(lane[j], F32x16(0.0f));
+    for (size_t i = 0; i < n; ++i) {
+      const F32x16 e = lanes::exp(load_block(x + i * step + c, count) - m);
+      store(lane[i % 16], load(lane[i % 16]) + e);
+    }
+    for (size_t half = 8; half > 0; half /= 2) {
+      for (size_t j = 0; j < half; ++j) store(lane[j], load(lane[j]) + load(lane[j + half]));
+    }
+    store_block(y + c, lanes::canonical(lanes::log(load(lane[0])) + m), count);
+  });
+}
+
 void moments(const float* x, size_t n, float epsilon, float* mean, float* inv) {
   F32x16 total(0.0f), squares(0.0f);
   blocks(n, [&](size_t i, size_t count) { total = total + load_block(x + i, count); });

@@ -89,9 +89,9 @@ Status run(const Softmax& a, Args& args) {
     return ok();
   }
   if (at.inner == 1) {
-    const auto row = SDX_PICK(log_softmax_row, args.isa);
+    const auto rows = SDX_PICK(log_softmax_rows, args.isa);
     args.pool->parallel(at.outer, grain, [&](size_t begin, size_t end, int) {
-      for (size_t i = begin; i < end; ++i) row(x + i * at.size, y + i * at.size, at.size);
+      rows(x + begin * at.size, y + begin * at.size, end - begin, at.size);
     });
     return ok();
   }
@@ -174,6 +174,7 @@ std::vector<Case> cases() {
            {2, 3}, {.09003057f, .24472848f, .66524094f, 1 / 3.f, 1 / 3.f, 1 / 3.f})},
        .rtol = 1e-6},
       {.name = "long_rows", .opset = 13, .attrs = {}, .inputs = {noise({5, 77})}},
+      {.name = "many_short_rows", .opset = 13, .attrs = {}, .inputs = {noise({37, 21})}},
       {.name = "an_inner_axis",
        .opset = 13,
        .attrs = {{"axis", int64_t{1}}},
@@ -191,6 +192,7 @@ std::vector<Case> log_cases() {
        .expected = {Tensor::of<float>({1, 2}, {-0.6931472f, -0.6931472f})},
        .rtol = 1e-6},
       {.name = "long_rows", .opset = 13, .attrs = {}, .inputs = {noise({5, 77})}},
+      {.name = "many_short_rows", .opset = 13, .attrs = {}, .inputs = {noise({37, 21})}},
       {.name = "halves", .opset = 13, .attrs = {}, .inputs = {noise(DType::f16, {3, 40})}},
       {.name = "brain_floats", .opset = 13, .attrs = {}, .inputs = {noise(DType::bf16, {3, 77})}}};
 }

@@ -272,7 +272,8 @@ bool fits(const Reduce& a, const Call& call) {
   const auto known = known_split(a, call);
   if (!known) return false;
   const Reduced& r = *known;
-  return a.how == How::log_sum_exp ? in_runs(r) && r.gone_axes == 1 : in_runs(r) || in_columns(r);
+  if (a.how == How::log_sum_exp && in_runs(r)) return r.gone_axes == 1;
+  return in_runs(r) || in_columns(r);
 }
 
 Fold fold_of(How how) {
@@ -347,6 +348,7 @@ void run_rows(const Reduce& a, const Reduced& r, const float* x, float* y, Args&
 void run_columns(const Reduce& a, const Reduced& r, const float* x, float* y, Args& args) {
   const Fold fold = fold_of(a.how);
   const auto columns = SDX_PICK(fold_columns, args.isa);
+  const auto sums = SDX_PICK(log_sum_exp_columns, args.isa);
   // Columns are cut into pieces so that threads share them, however few outer rows there are.
   const size_t width = r.kept[r.kept_axes - 1].size, piece = std::min<size_t>(width, 512);
   const size_t pieces = (width + piece - 1) / piece;
@@ -355,6 +357,10 @@ void run_columns(const Reduce& a, const Reduced& r, const float* x, float* y, Ar
                         for (size_t i = begin; i < end; ++i) {
                           const size_t first = i % pieces * piece, o = i / pieces * width + first,
                                        cols = std::min(piece, width - first);
+                          if (a.how == How::log_sum_exp) {
+                            sums(x + r.base(o), y + o, r.count, r.gone[0].step, cols);
+                            continue;
+                          }
                           columns(fold, x + r.base(o), r.count, r.gone[0].step, cols, y + o);
                           if (a.how == How::mean || a.how == How::l2 || a.how == How::log_sum) {
                             for (size_t c = 0; c < cols; ++c)
