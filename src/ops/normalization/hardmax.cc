@@ -1,7 +1,11 @@
 // Hardmax.
+#include <algorithm>
 #include <cmath>
 
+#include "kernel/rows/arg.h"
+#include "ops/noise.h"
 #include "ops/pool/pool.h"
+#include "ops/widened.h"
 
 namespace sdx::ops {
 namespace {
@@ -57,6 +61,43 @@ Status reference(const Hardmax& a, Args& args) {
   return ok();
 }
 
+bool fits(const Hardmax& a, const Call& call) {
+  if (call.in[0].type != DType::f32) return false;
+  const size_t size = split_at(call.in[0].dims(), a.first, a.count).size;
+  return size > 0 && size < size_t{1} << 31;
+}
+
+// Zeros, and then a 1 where the greatest lies: rows of neighbours by themselves, columns some side
+// by side.
+Status run(const Hardmax& a, Args& args) {
+  const AxisSplit at = split_at(args.in(0).dims, a.first, a.count);
+  const float* x = args.in(0).data<float>();
+  float* y = args.out().data<float>();
+  constexpr ArgKind kFirstGreatest{false, false};
+  constexpr size_t kColumns = 128;
+  const size_t pieces = (at.inner + kColumns - 1) / kColumns;
+  const size_t grain = 1 + 8192 / (at.size * std::min(kColumns, std::max<size_t>(1, at.inner)));
+  args.pool->parallel(at.outer * pieces, grain, [&](size_t begin, size_t end, int) {
+    for (size_t piece = begin; piece < end; ++piece) {
+      const size_t first = piece % pieces * kColumns, n = std::min(kColumns, at.inner - first);
+      const size_t base = piece / pieces * at.size * at.inner + first;
+      int64_t best[kColumns];
+      if (at.inner == 1) {
+        best[0] = SDX_PICK(arg_of_row, args.isa)(kFirstGreatest, x + base, at.size);
+        std::fill_n(y + base, at.size, 0.0f);
+      } else {
+        SDX_PICK(arg_of_columns, args.isa)(kFirstGreatest, x + base, at.size, at.inner, n, best);
+        for (size_t i = 0; i < at.size; ++i) std::fill_n(y + base + i * at.inner, n, 0.0f);
+      }
+      for (size_t c = 0; c < n; ++c) y[base + size_t(best[c]) * at.inner + c] = 1.0f;
+    }
+  });
+  return ok();
+}
+
+constexpr Kernel<Hardmax> kPlain{.name = "hardmax_f32", .fits = fits, .run = run};
+constexpr Kernel<Hardmax> kKernels[] = {kPlain, widened<kPlain>("hardmax_f16")};
+
 std::vector<Case> cases() {
   const Tensor x = Tensor::of<float>({2, 3}, {3, 1, 3, 0, 5, 4});
   return {{.name = "opset1_flattens_from_axis",
@@ -64,6 +105,12 @@ std::vector<Case> cases() {
            .attrs = {{"axis", int64_t{0}}},
            .inputs = {x},
            .expected = {Tensor::of<float>({2, 3}, {0, 0, 0, 0, 1, 0})}},
+          {.name = "rows", .opset = 13, .attrs = {}, .inputs = {noise({7, 45})}},
+          {.name = "columns",
+           .opset = 13,
+           .attrs = {{"axis", int64_t{1}}},
+           .inputs = {noise({2, 21, 131})}},
+          {.name = "halves", .opset = 13, .attrs = {}, .inputs = {noise(DType::f16, {3, 40})}},
           {.name = "the_first_of_equals",
            .opset = 13,
            .attrs = {},
@@ -78,6 +125,7 @@ constexpr OpOf<Hardmax> kHardmax{
     .read = read,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = cases,
 };
 

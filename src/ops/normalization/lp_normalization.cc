@@ -1,10 +1,14 @@
 // LpNormalization.
 #include "ops/normalization/lp_normalization.h"
 
+#include <algorithm>
 #include <cmath>
 
+#include "kernel/elementwise/arrays.h"
 #include "kernel/lanes.h"
-#include "ops/common.h"
+#include "kernel/rows/rows.h"
+#include "ops/noise.h"
+#include "ops/widened.h"
 
 namespace sdx::ops {
 namespace {
@@ -49,12 +53,67 @@ Status reference(const LpNorm& a, Args& args) {
   return ok();
 }
 
+bool fits(const LpNorm&, const Call& call) { return call.in[0].type == DType::f32; }
+
+// Rows by themselves; else columns, some side by side.
+Status run(const LpNorm& a, Args& args) {
+  const AxisSplit at = split_at(args.in(0).dims, a.axis);
+  if (args.out().count == 0) return ok();
+  const float* x = args.in(0).data<float>();
+  float* y = args.out().data<float>();
+  const Fold fold = a.euclid ? Fold::sum_square : Fold::sum_abs;
+  const auto divide = SDX_PICK(array_binary, args.isa);
+  constexpr size_t kColumns = 128;
+  const size_t pieces = (at.inner + kColumns - 1) / kColumns;
+  const size_t grain = 1 + 4096 / (at.size * std::min(kColumns, at.inner));
+  args.pool->parallel(at.outer * pieces, grain, [&](size_t begin, size_t end, int) {
+    alignas(kAlignment) float norm[kColumns];
+    for (size_t piece = begin; piece < end; ++piece) {
+      const size_t first = piece % pieces * kColumns, n = std::min(kColumns, at.inner - first);
+      const size_t base = piece / pieces * at.size * at.inner + first;
+      if (at.inner == 1) {
+        SDX_PICK(fold_rows, args.isa)(fold, x + base, 1, at.size, norm);
+      } else {
+        SDX_PICK(fold_columns, args.isa)(fold, x + base, at.size, at.inner, n, norm);
+      }
+      if (a.euclid) {
+        for (size_t c = 0; c < n; ++c) norm[c] = std::sqrt(norm[c]);
+      }
+      if (at.inner == 1) {
+        divide(BinaryOp::div, x + base, 1, norm, 0, y + base, at.size);
+        if (norm[0] == 0) std::fill_n(y + base, at.size, 0.0f);
+        continue;
+      }
+      for (size_t i = 0; i < at.size; ++i)
+        divide(BinaryOp::div, x + base + i * at.inner, 1, norm, 1, y + base + i * at.inner, n);
+      for (size_t c = 0; c < n; ++c) {
+        if (norm[c] != 0) continue;
+        for (size_t i = 0; i < at.size; ++i) y[base + i * at.inner + c] = 0;
+      }
+    }
+  });
+  return ok();
+}
+
+constexpr Kernel<LpNorm> kPlain{.name = "lp_normalization_f32", .fits = fits, .run = run};
+constexpr Kernel<LpNorm> kKernels[] = {kPlain, widened<kPlain>("lp_normalization_f16")};
+
 std::vector<Case> cases() {
   return {{.name = "zeros_stay_zero",
            .opset = 1,
            .attrs = {},
            .inputs = {Tensor::of<float>({2, 2}, {3, 4, 0, 0})},
            .expected = {Tensor::of<float>({2, 2}, {.6f, .8f, 0, 0})}},
+          {.name = "rows", .opset = 22, .attrs = {}, .inputs = {noise({5, 77})}},
+          {.name = "columns_with_one_of_zeros",
+           .opset = 22,
+           .attrs = {{"axis", int64_t{0}}},
+           .inputs = {Tensor::of<float>({2, 3}, {3, 0, 1, 4, -0.0f, 2})}},
+          {.name = "columns",
+           .opset = 22,
+           .attrs = {{"axis", int64_t{1}}, {"p", int64_t{1}}},
+           .inputs = {noise({2, 19, 131})}},
+          {.name = "halves", .opset = 22, .attrs = {}, .inputs = {noise(DType::bf16, {3, 40})}},
           {.name = "by_the_sum_of_magnitudes",
            .opset = 22,
            .attrs = {{"axis", int64_t{0}}, {"p", int64_t{1}}},
@@ -69,6 +128,7 @@ constexpr OpOf<LpNorm> kLpNorm{
     .read = read,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = cases,
 };
 
