@@ -46,16 +46,23 @@ struct Border {
   }
 };
 
-// Equal elements of any type; of few, those of four bytes have no call.
+// Equal elements of any type; few of them without a call.
 struct Filler {
   DType type;
   const void* constant;
   Isa isa;
+  size_t size = type == DType::string ? 0 : bits(type);
 
+  template <class T>
+  void few(void* to, size_t begin, size_t count) const {
+    std::fill_n(static_cast<T*>(to) + begin, count, *static_cast<const T*>(constant));
+  }
   void fill(void* to, size_t begin, size_t count) const {
-    if (type == DType::f32 && count <= 16) {
-      std::fill_n(static_cast<float*>(to) + begin, count, *static_cast<const float*>(constant));
-      return;
+    if (count <= 16) {
+      if (size == 32) return few<uint32_t>(to, begin, count);
+      if (size == 8) return few<uint8_t>(to, begin, count);
+      if (size == 16) return few<uint16_t>(to, begin, count);
+      if (size == 64) return few<uint64_t>(to, begin, count);
     }
     Loops loops;
     loops.add(int64_t(count), 0, 1);
@@ -96,23 +103,25 @@ void pad_rows(const View& x, const View& y, std::span<const int64_t> begins,
     SmallInts at(rank - 1);
     for (size_t axis = rank - 1, rest = row; axis-- > 0; rest /= size_t(y.dims[axis]))
       at[axis] = int64_t(rest % size_t(y.dims[axis]));
-    for (; row < last; ++row) {
-      int64_t base = 0;
-      bool outside = false;
-      for (size_t axis = 0; axis < rank - 1; ++axis) {
+    // Where the first `axis` axes put the row in the input; -1: in the constant. The axes from
+    // `changed` on are to be looked at again.
+    SmallInts bases(rank);
+    for (size_t changed = 0; row < last; ++row) {
+      for (size_t axis = changed; axis < rank - 1; ++axis) {
         const int64_t source = border(axis).source(at[axis]);
-        outside |= source < 0;
-        base += source * strides[axis];
+        bases[axis + 1] = bases[axis] < 0 || source < 0 ? -1 : bases[axis] + source * strides[axis];
       }
-      for (size_t axis = rank - 1; axis-- > 0;) {
-        if (++at[axis] < y.dims[axis]) break;
-        at[axis] = 0;
+      const int64_t base = bases[rank - 1];
+      for (changed = rank - 1; changed-- > 0;) {
+        if (++at[changed] < y.dims[changed]) break;
+        at[changed] = 0;
       }
+      if (changed > rank) changed = 0;  // there is one row, or this was the last
       const auto copy = [&](int64_t from, size_t to, size_t count) {
         copy_some(x.raw, size_t(base) + size_t(from) * each, y.raw, row * line + to * each,
                   count * each);
       };
-      if (outside) {
+      if (base < 0) {
         filler.fill(y.raw, row * line, line);
         continue;
       }
@@ -283,6 +292,13 @@ std::vector<Case> cases_pad() {
            .inputs = {Tensor::of<float>({1, 2, 2}, {1, 2, 3, 4}),
                       Tensor::of<int64_t>({6}, {0, 1, 0, 0, 1, 0})},
            .expected = {Tensor::of<float>({1, 4, 2}, {1, 2, 1, 2, 3, 4, 3, 4})}},
+          {.name = "bytes_around_volumes",
+           .opset = 13,
+           .attrs = {},
+           .inputs = {Tensor::of<uint8_t>({1, 2, 2}, {1, 2, 3, 4}),
+                      Tensor::of<int64_t>({6}, {0, 1, 0, 1, 0, 2}), Tensor::scalar<uint8_t>(9)},
+           .expected = {Tensor::of<uint8_t>({2, 3, 4}, {9, 9, 9, 9, 1, 2, 9, 9, 3, 4, 9, 9,
+                                                        9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9})}},
           {.name = "wrap_repeats_what_cropping_left",
            .opset = 19,
            .attrs = {{"mode", std::string("wrap")}},

@@ -88,24 +88,40 @@ size_t repeats_of(const std::vector<int32_t>& index) {
   return times;
 }
 
-void twice_each(const uint32_t* from, uint32_t* to, size_t width) {
+// Each of the elements twice, into one row or two alike; `width` elements of a row are made.
+void twice_each(const uint32_t* from, uint32_t* to, uint32_t* also, size_t width) {
   typedef uint32_t Quad __attribute__((vector_size(16)));
-  size_t i = 0;
-  for (; i + 8 <= width; i += 8) {
+  const auto eight = [&](size_t i) {
     Quad four;
     std::memcpy(&four, from + i / 2, sizeof four);
     const Quad pair[2] = {__builtin_shufflevector(four, four, 0, 0, 1, 1),
                           __builtin_shufflevector(four, four, 2, 2, 3, 3)};
     std::memcpy(to + i, pair, sizeof pair);
-  }
-  for (; i < width; ++i) to[i] = from[i / 2];
+    std::memcpy(also + i, pair, sizeof pair);
+  };
+  size_t i = 0;
+  for (; i + 8 <= width; i += 8) eight(i);
+  // The last ones with some of those before them.
+  if (i < width && width >= 8) return eight(width - 8);
+  for (; i < width; ++i) to[i] = also[i] = from[i / 2];
 }
 
 // Elements of 32 bits; `times` as above. Images of twice the size are what most models ask for.
 void pick_nearest(const uint32_t* from, const std::vector<int32_t>& index, size_t times,
                   uint32_t* to) {
-  if (times == 2) return twice_each(from, to, index.size());
+  if (times == 2) return twice_each(from, to, to, index.size());
   for (size_t i = 0; i < index.size(); ++i) to[i] = from[index[i]];
+}
+
+// Images of 32-bit elements whose rows and columns all stand twice.
+bool doubles_images(const ResizePlan& plan, DType type) {
+  const size_t rank = plan.size();
+  if (bits(type) != 32 || type == DType::string || rank < 2) return false;
+  for (size_t axis = 0; axis + 2 < rank; ++axis) {
+    if (!plan[axis].identity()) return false;
+  }
+  return repeats_of(plan[rank - 2].index) == 2 && repeats_of(plan[rank - 1].index) == 2 &&
+         plan[rank - 1].index.size() % 2 == 0 && plan[rank - 2].index.size() % 2 == 0;
 }
 
 }  // namespace
@@ -118,6 +134,16 @@ void take_nearest(const ResizePlan& plan, const View& x, const View& y, Pool* po
   const size_t width = size_t(y.dims[rank - 1]);
   const std::vector<int32_t>& columns = plan[rank - 1].index;
   const bool whole = plan[rank - 1].identity();
+  if (doubles_images(plan, x.type) && 4 * x.count == y.count) {
+    const auto* from = x.data<uint32_t>();
+    auto* to = y.data<uint32_t>();
+    return share_rows(pool, y.count / width / 2, 2 * width, y.type, [&](size_t begin, size_t end) {
+      for (size_t row = begin; row < end; ++row) {
+        uint32_t* first = to + row * 2 * width;
+        twice_each(from + row * (width / 2), first, first + width, width);
+      }
+    });
+  }
   const size_t times = repeats_of(columns);
   share_rows(pool, y.count / width, width, y.type, [&](size_t begin, size_t end) {
     size_t last = SIZE_MAX;
