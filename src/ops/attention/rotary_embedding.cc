@@ -1,7 +1,11 @@
 // RotaryEmbedding.
 #include <algorithm>
 
+#include "base/aligned.h"
+#include "kernel/elementwise/halves.h"
+#include "kernel/rows/rows.h"
 #include "ops/attention/heads.h"
+#include "ops/noise.h"
 
 namespace sdx::ops {
 namespace {
@@ -63,7 +67,14 @@ void rotate(const Rotary& a, const Heads& x, size_t rotated, const int64_t* posi
   });
 }
 
-Status reference(const Rotary& a, Args& args) {
+// What is turned, and which rows of the caches turn it: a token's own, if there are no positions.
+struct Turning {
+  Heads x;
+  size_t rotated;
+  const int64_t* positions = nullptr;
+};
+
+Result<Turning> turning_of(const Rotary& a, const Args& args) {
   SDX_ASSIGN(const Heads x, heads_of(args.in(0).dims, a.heads, "X"));
   const size_t rotated = a.rotated > 0 ? size_t(a.rotated) : x.size;
   if (rotated > x.size || rotated % 2 != 0) {
@@ -97,12 +108,83 @@ Status reference(const Rotary& a, Args& args) {
     }
     positions = ids.data<int64_t>();
   }
-  visit_floats(args.in(0).type, [&]<class T>() { rotate<T>(a, x, rotated, positions, args); });
+  return Turning{x, rotated, positions};
+}
+
+Status reference(const Rotary& a, Args& args) {
+  SDX_ASSIGN(const Turning t, turning_of(a, args));
+  visit_floats(args.in(0).type,
+               [&]<class T>() { rotate<T>(a, t.x, t.rotated, t.positions, args); });
   return ok();
 }
 
+constexpr size_t kWidest = 512;  // elements of a head, for which there is room on the stack
+
+bool fits_halves(const Rotary& a, const Call& call) {
+  const auto x = heads_of(call.in[0].dims(), a.heads, "X");
+  return !a.interleaved && x && x->size <= kWidest;
+}
+
+// Halves of a head in vectors, with a token's angles beside each of them; 16-bit types as floats.
+Status run_halves(const Rotary& a, Args& args) {
+  SDX_ASSIGN(const Turning t, turning_of(a, args));
+  const DType type = args.in(0).type;
+  const bool wide = type == DType::f32;
+  const auto widen = widening(type, args.isa);
+  const auto narrow = narrowing(type, args.isa);
+  const auto turn = SDX_PICK(rotate_halves, args.isa);
+  const size_t half = t.rotated / 2, size = t.x.size, bytes = bytes_for(type, 1);
+  args.pool->parallel(t.x.batch * t.x.length, 16, [&](size_t begin, size_t end, int) {
+    alignas(kAlignment) float cos[kWidest], sin[kWidest], in[kWidest], out[kWidest];
+    const auto twice = [&](size_t input, size_t row, float* to) {
+      if (wide) {
+        std::copy_n(args.in(input).data<float>() + row * half, half, to);
+      } else {
+        widen(args.in(input).data<uint16_t>() + row * half, to, half);
+      }
+      std::copy_n(to, half, to + half);
+    };
+    for (size_t token = begin; token < end; ++token) {
+      const size_t row = t.positions != nullptr ? size_t(t.positions[token]) : token;
+      twice(1, row, cos);
+      twice(2, row, sin);
+      for (size_t h = 0; h < t.x.heads; ++h) {
+        const size_t at = t.x.at(token / t.x.length, h, token % t.x.length);
+        const auto* x = args.in(0).data<std::byte>() + at * bytes;
+        auto* y = args.out().data<std::byte>() + at * bytes;
+        std::copy_n(x + t.rotated * bytes, (size - t.rotated) * bytes, y + t.rotated * bytes);
+        if (wide) {
+          turn(reinterpret_cast<const float*>(x), cos, sin, nullptr, reinterpret_cast<float*>(y),
+               half);
+        } else {
+          widen(reinterpret_cast<const uint16_t*>(x), in, t.rotated);
+          turn(in, cos, sin, nullptr, out, half);
+          narrow(out, reinterpret_cast<uint16_t*>(y), t.rotated);
+        }
+      }
+    }
+  });
+  return ok();
+}
+
+constexpr Kernel<Rotary> kKernels[] = {
+    {.name = "halves", .fits = fits_halves, .run = run_halves},
+};
+
 std::vector<Case> cases() {
-  return {{.name = "a_quarter_turn",
+  const auto halves = [](std::string name, DType type, Dims dims, int64_t rotated) {
+    const int64_t half = (rotated == 0 ? dims[3] : rotated) / 2;
+    return Case{.name = std::move(name),
+                .opset = 23,
+                .attrs = {{"rotary_embedding_dim", rotated}},
+                .inputs = {noise(type, dims), noise(type, {7, half}, 2), noise(type, {7, half}, 3),
+                           Tensor::of<int64_t>({1, 3}, {6, 0, 2})}};
+  };
+  return {halves("halves_of_floats", DType::f32, {1, 2, 3, 40}, 0),
+          halves("a_part_of_each_head", DType::f32, {1, 2, 3, 40}, 26),
+          halves("halves_of_f16", DType::f16, {1, 2, 3, 40}, 38),
+          halves("halves_of_bf16", DType::bf16, {1, 1, 3, 12}, 0),
+          {.name = "a_quarter_turn",
            .opset = 23,
            .attrs = {{"interleaved", int64_t{1}}},
            .inputs = {Tensor::of<float>({1, 1, 1, 4}, {1, 2, 3, 4}),
@@ -117,6 +199,7 @@ constexpr OpOf<Rotary> kRotaryEmbedding{
     .read = read,
     .infer = infer,
     .reference = reference,
+    .kernels = kKernels,
     .cases = cases,
 };
 
