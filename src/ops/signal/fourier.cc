@@ -47,10 +47,18 @@ Complex<double> turn(size_t j, size_t n) {
 
 template <class R>
 Fourier<R>::Fourier(size_t n, bool inverse) : n_(n), turns_(n), terms_(n), sums_(n), gaps_(n) {
+  // A quarter turn further on, the parts change places.
+  const size_t different = n % 4 == 0 ? n / 4 : n;
   for (size_t j = 0; j < n; ++j) {
-    const Complex<double> w = turn(j, n);
-    turns_[j] = {R(w.re), inverse ? R(w.im) : -R(w.im)};
+    if (j < different) {
+      const Complex<double> w = turn(j, n);
+      turns_[j] = {R(w.re), R(w.im)};
+    } else {
+      const Complex<R> w = turns_[j - different];
+      turns_[j] = {-w.im, w.re};
+    }
   }
+  for (size_t j = 0; !inverse && j < n; ++j) turns_[j].im = -turns_[j].im;
 }
 
 template <class R>
@@ -73,6 +81,11 @@ void Fourier<R>::part(Complex<R>* x, size_t n, Complex<R>* out, size_t step) {
     return;
   }
   const size_t p = smallest_factor(n), m = n / p;
+  if (p == 2) {
+    halve(x, m);
+    part(x, m, out, step * 2);
+    return part(x + m, m, out + step, step * 2);
+  }
   for (size_t i = 0; i < m; ++i) {
     for (size_t j = 0; j < p; ++j) terms_[j] = x[i + m * j];
     meet(p);
@@ -83,14 +96,21 @@ void Fourier<R>::part(Complex<R>* x, size_t n, Complex<R>* out, size_t step) {
   for (size_t k = 0; k < p; ++k) part(x + k * m, m, out + k * step, step * p);
 }
 
+// Two numbers m apart become their sum and their difference, turned.
+template <class R>
+void Fourier<R>::halve(Complex<R>* x, size_t m) {
+  const Complex<R>* turn = turns_.data();
+  const size_t next = n_ / (2 * m);
+  for (size_t i = 0; i < m; ++i, turn += next) {
+    const Complex<R> one = x[i], two = x[i + m], gap = one - two;
+    x[i] = one + two;
+    x[i + m] = i == 0 ? gap : gap * *turn;
+  }
+}
+
 template <class R>
 void Fourier<R>::meet(size_t p) {
   const Complex<R> first = terms_[0];
-  if (p == 2) {
-    terms_[0] = first + terms_[1];
-    terms_[1] = first - terms_[1];
-    return;
-  }
   const size_t pairs = (p - 1) / 2;
   for (size_t j = 1; j <= pairs; ++j) {
     sums_[j] = terms_[j] + terms_[p - j];

@@ -34,7 +34,8 @@ class Fourier {
 
  private:
   void part(Complex<R>* x, size_t n, Complex<R>* out, size_t step);
-  void meet(size_t p);  // terms_ become o[0] .. o[p - 1]
+  void halve(Complex<R>* x, size_t m);
+  void meet(size_t p);  // terms_ become o[0] .. o[p - 1], p odd
 
   size_t n_;
   std::vector<Complex<R>> turns_;                // w^j for j < n
