@@ -75,7 +75,8 @@ Status reference(const NonMaxSuppression& a, Args& args) {
   const size_t batches = size_t(boxes.dims[0]), count = size_t(boxes.dims[1]),
                classes = size_t(scores.dims[1]);
   std::vector<int64_t> selected;
-  std::vector<size_t> order, kept;
+  std::vector<size_t> order;
+  std::vector<Box> kept;
   for (size_t batch = 0; most > 0 && batch < batches; ++batch) {
     const float* corner = boxes.data<float>() + batch * count * 4;
     for (size_t c = 0; c < classes; ++c) {
@@ -85,18 +86,32 @@ Status reference(const NonMaxSuppression& a, Args& args) {
       for (size_t i = 0; i < count; ++i) {
         if (!given(4) || score[i] > *args.in(4).data<float>()) order.push_back(i);
       }
-      std::stable_sort(order.begin(), order.end(), [&](size_t i, size_t j) {
-        return score[i] > score[j] || (score[j] != score[j] && score[i] == score[i]);
-      });
-      for (const size_t i : order) {
-        if (int64_t(kept.size()) >= most) break;
+      const auto before = [&](size_t i, size_t j) {
+        if (score[i] > score[j] || score[j] > score[i]) return score[i] > score[j];
+        const bool number_i = score[i] == score[i], number_j = score[j] == score[j];
+        return number_i == number_j ? i < j : number_i;
+      };
+      // Most often few of the boxes are looked at: so many are put in order at a time.
+      size_t sorted = 0, more = size_t(std::min<int64_t>(most, int64_t(order.size()))) + 32;
+      for (size_t next = 0; next < order.size() && int64_t(kept.size()) < most; ++next) {
+        if (next == sorted) {
+          sorted = std::min(order.size(), sorted + more);
+          more *= 2;
+          const auto from = order.begin() + ptrdiff_t(next);
+          if (sorted == order.size()) {
+            std::sort(from, order.end(), before);
+          } else {
+            std::partial_sort(from, order.begin() + ptrdiff_t(sorted), order.end(), before);
+          }
+        }
+        const size_t i = order[next];
         const Box box = box_at(a, corner + i * 4);
-        const bool covered = std::any_of(kept.begin(), kept.end(), [&](size_t j) {
+        const bool covered = std::any_of(kept.begin(), kept.end(), [&](const Box& other) {
           Deadline::step();
-          return overlap(box, box_at(a, corner + j * 4), iou);
+          return overlap(box, other, iou);
         });
         if (covered) continue;
-        kept.push_back(i);
+        kept.push_back(box);
         selected.insert(selected.end(), {int64_t(batch), int64_t(c), int64_t(i)});
       }
     }
@@ -106,6 +121,23 @@ Status reference(const NonMaxSuppression& a, Args& args) {
   return ok();
 }
 
+std::vector<Case> cases() {
+  // A hundred boxes in one place, and then others elsewhere.
+  std::vector<float> corners;
+  for (int i = 0; i < 200; ++i) {
+    const float at = i < 100 ? 0.0f : float(2 * i);
+    corners.insert(corners.end(), {at, at, at + 1, at + 1});
+  }
+  const std::vector<float> scores(200, 0.5f);
+  return {{.name = "equal_scores_of_many_boxes_go_by_index",
+           .opset = 11,
+           .attrs = {},
+           .inputs = {Tensor::of<float>({1, 200, 4}, std::span(std::as_const(corners))),
+                      Tensor::of<float>({1, 1, 200}, std::span(scores)),
+                      Tensor::of<int64_t>({1}, {3}), Tensor::of<float>({1}, {0.5f})},
+           .expected = {Tensor::of<int64_t>({3, 3}, {0, 0, 0, 0, 0, 100, 0, 0, 101})}}};
+}
+
 constexpr OpOf<NonMaxSuppression> kNonMaxSuppression{
     .name = "NonMaxSuppression",
     .doc = "The boxes of each class with the best scores that do not overlap too much.",
@@ -113,6 +145,7 @@ constexpr OpOf<NonMaxSuppression> kNonMaxSuppression{
     .read = read,
     .infer = infer,
     .reference = reference,
+    .cases = cases,
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // MaxUnpool.
+#include <algorithm>
 #include <cstring>
 
 #include "ops/pool/pool.h"
@@ -80,11 +81,23 @@ Status reference(const MaxUnpool& a, Args& args) {
     return fail("SDX-R0310", "{} indices for {} elements", indices.count, x.count);
   const size_t bytes = bits(x.type) / 8;
   std::memset(y.raw, 0, y.count * bytes);
+  const bool alike = std::ranges::equal(source, y.dims);  // then an index is a place
+  const auto put = [&](size_t to, size_t i) {
+    if (bytes == 4) {
+      y.data<uint32_t>()[to] = x.data<uint32_t>()[i];
+    } else {
+      std::memcpy(y.data<char>() + to * bytes, x.data<char>() + i * bytes, bytes);
+    }
+  };
   for (size_t i = 0; i < x.count; ++i) {
     const int64_t index = indices.data<int64_t>()[i];
     if (index < 0 || size_t(index) >= total) {
       return fail("SDX-R0311", "index {} is outside of the {} elements of {}", index, total,
                   to_string(source));
+    }
+    if (alike) {
+      put(size_t(index), i);
+      continue;
     }
     size_t rest = size_t(index), to = 0, step = 1;
     bool inside = true;
@@ -95,7 +108,7 @@ Status reference(const MaxUnpool& a, Args& args) {
       to += size_t(at) * step;
       step *= size_t(y.dims[axis]);
     }
-    if (inside) std::memcpy(y.data<char>() + to * bytes, x.data<char>() + i * bytes, bytes);
+    if (inside) put(to, i);
   }
   return ok();
 }
