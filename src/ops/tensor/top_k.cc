@@ -7,6 +7,7 @@
 
 #include "base/aligned.h"
 #include "base/fitting.h"
+#include "kernel/rows/keys.h"
 #include "ops/noise.h"
 #include "ops/tensor/ints.h"
 #include "ops/tensor/order.h"
@@ -108,16 +109,18 @@ Status reference(const TopK& a, Args& args) {
 // those: -0 as +0, every NaN as the one that stands above all numbers.
 template <class T>
 auto key_of(T value, bool largest) {
-  using Key = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
-  constexpr Key kSign = Key(1) << (8 * sizeof(Key) - 1);
+  using Key = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+  using Bits = std::make_unsigned_t<Key>;
   Key key;
-  if constexpr (std::is_integral_v<T>) {
-    key = std::is_signed_v<T> ? Key(std::make_signed_t<Key>(value)) ^ kSign : Key(value);
+  if constexpr (std::is_same_v<T, uint64_t> || std::is_same_v<T, uint32_t>) {
+    key = Key(value ^ (T(1) << (8 * sizeof(T) - 1)));
+  } else if constexpr (std::is_integral_v<T>) {
+    key = Key(value);
   } else {
     const auto x = load(value);
-    const Key nan = std::bit_cast<Key>(std::numeric_limits<Compute<T>>::quiet_NaN());
-    const Key bits = x != x ? nan : std::bit_cast<Key>(x == 0 ? Compute<T>(0) : x);
-    key = bits ^ ((Key(0) - (bits >> (8 * sizeof(Key) - 1))) | kSign);
+    const Bits nan = std::bit_cast<Bits>(std::numeric_limits<Compute<T>>::quiet_NaN());
+    const Bits bits = x != x ? nan : std::bit_cast<Bits>(x == 0 ? Compute<T>(0) : x);
+    key = Key(bits ^ ((Bits(0) - (bits >> (8 * sizeof(Bits) - 1))) >> 1));
   }
   return largest ? key : Key(~key);
 }
@@ -133,18 +136,27 @@ struct Candidate {
   auto operator<=>(const Candidate&) const = default;
 };
 template <>
-struct Candidate<uint32_t> {
+struct Candidate<int32_t> {
   uint64_t both;
   Candidate() = default;
-  Candidate(uint32_t key, uint32_t low) : both(uint64_t(key) << 32 | low) {}
+  Candidate(int32_t key, uint32_t low) : both(uint64_t(uint32_t(key) ^ 1u << 31) << 32 | low) {}
   uint32_t index() const { return ~uint32_t(both); }
   auto operator<=>(const Candidate&) const = default;
 };
 
+// Where the next key above the bar may be.
+size_t next_above(const int32_t* keys, size_t from, size_t n, int32_t bar, Isa isa) {
+  return SDX_PICK(next_above, isa)(keys, from, n, bar);
+}
+size_t next_above(const int64_t* keys, size_t from, size_t n, int64_t bar, Isa) {
+  while (from < n && keys[from] <= bar) ++from;
+  return from;
+}
+
 // The k greatest of n keys, greatest first, into `best`, which has room for n: what is not above
-// the k-th of those before it is passed over, sixteen keys at a time.
+// the k-th of those before it is passed over.
 template <class Key>
-void select(const Key* keys, size_t n, size_t k, Candidate<Key>* best) {
+void select(const Key* keys, size_t n, size_t k, Candidate<Key>* best, Isa isa) {
   constexpr size_t kTogether = 16;
   const size_t most = k * 8 < n ? 2 * k + 2 * kTogether : n;
   size_t count = 0, i = 0;
@@ -155,14 +167,8 @@ void select(const Key* keys, size_t n, size_t k, Candidate<Key>* best) {
     count = k;
   };
   while (i < n) {
-    const size_t some = std::min(kTogether, n - i);
-    bool above = !barred;
-    for (size_t j = 0; j < some; ++j) above |= keys[i + j] > bar;
-    if (!above) {
-      i += some;
-      continue;
-    }
-    for (const size_t end = i + some; i < end; ++i) {
+    if (barred) i = next_above(keys, i, n, bar, isa);
+    for (const size_t end = std::min(n, i + kTogether); i < end; ++i) {
       if (barred && keys[i] <= bar) continue;
       best[count++] = Candidate<Key>{keys[i], ~uint32_t(i)};
       if (k == 1) bar = keys[i], barred = true;
@@ -196,12 +202,15 @@ void select_lanes(const TopK& a, Args& args, const AxisSplit& at, size_t k, size
     const size_t outer = begin / at.inner, inner = begin % at.inner;
     const size_t lanes = std::min({lanes_together(at), at.inner - inner, end - begin});
     const T* from = args.in(0).data<T>() + outer * at.size * at.inner + inner;
-    for (size_t i = 0; i < at.size; ++i) {
+    if constexpr (std::is_same_v<T, float>) {
+      if (at.inner == 1) SDX_PICK(order_keys, args.isa)(from, at.size, a.largest, keys);
+    }
+    for (size_t i = 0; i < at.size && (at.inner != 1 || !std::is_same_v<T, float>); ++i) {
       for (size_t j = 0; j < lanes; ++j)
         keys[j * at.size + i] = key_of(from[i * at.inner + j], a.largest);
     }
     for (size_t j = 0; j < lanes; ++j) {
-      select(keys + j * at.size, at.size, k, best);
+      select(keys + j * at.size, at.size, k, best, args.isa);
       for (size_t i = 0; i < k; ++i) {
         const size_t to = (outer * k + i) * at.inner + inner + j, index = best[i].index();
         if (args.wants(0)) args.out(0).data<T>()[to] = from[index * at.inner + j];
