@@ -1,7 +1,10 @@
 // CumSum and CumProd.
 #include "ops/tensor/cumulative.h"
 
+#include "kernel/elementwise/arrays.h"
+#include "kernel/elementwise/loops.h"
 #include "op/streaming.h"
+#include "ops/noise.h"
 #include "ops/tensor/ints.h"
 
 namespace sdx::ops {
@@ -117,6 +120,81 @@ Status reference(const Cumulative& a, Args& args) {
   return ok();
 }
 
+// Rows of chains side by side: each row is the one before it and its own input, joined.
+bool fits_rows(const Cumulative&, const Call& call) {
+  constexpr int64_t kFew = 16;
+  const auto axis = call.in[1].constant_integers();
+  if (!axis || axis->size() != 1) return false;
+  const DType type = call.in[0].type;
+  if (type != DType::f32 && type != DType::f64 && type != DType::i32 && type != DType::i64)
+    return false;
+  const auto along = resolve_axis((*axis)[0], call.in[0].rank());
+  if (!along) return false;
+  const Dims dims = call.in[0].dims();
+  return int64_t(split_at(dims, *along).inner) >= kFew;
+}
+
+Status run_rows(const Cumulative& a, Args& args) {
+  const View &x = args.in(0), &y = args.out();
+  SDX_ASSIGN(const size_t axis,
+             resolve_axis(get_i64(args.in(1).type, args.in(1).raw, 0), x.rank()));
+  const AxisSplit at = split_at(x.dims, axis);
+  if (x.count == 0) return ok();
+  const PairLoop numbers =
+      pair_loop(a.product ? NumberPair::mul : NumberPair::add, x.type, args.isa);
+  const auto floats = SDX_PICK(array_binary, args.isa);
+  const size_t bytes = bytes_for(x.type, 1);
+  // to = before and from, joined; `before` is one element for all if its step is 0.
+  const auto join = [&](const void* before, size_t step, const std::byte* from, std::byte* to,
+                        size_t n) {
+    if (numbers != nullptr) return numbers(before, step, from, 1, to, n);
+    floats(a.product ? BinaryOp::mul : BinaryOp::add, static_cast<const float*>(before), step,
+           reinterpret_cast<const float*>(from), 1, reinterpret_cast<float*>(to), n);
+  };
+  std::array<std::byte, 8> start{};
+  set_i64(x.type, start.data(), 0, a.product ? 1 : 0);
+  constexpr size_t kWide = 1024;
+  const size_t pieces = (at.inner + kWide - 1) / kWide;
+  const size_t each = at.size * std::min(kWide, at.inner);
+  args.pool->parallel(at.outer * pieces, 1 + 8192 / each, [&](size_t begin, size_t end, int) {
+    for (size_t piece = begin; piece < end; ++piece) {
+      const size_t first = piece % pieces * kWide, n = std::min(kWide, at.inner - first);
+      const size_t base = piece / pieces * at.size * at.inner + first;
+      const auto row = [&](const View& v, size_t i) {
+        const size_t place = a.reverse ? at.size - 1 - i : i;
+        return v.data<std::byte>() + (base + place * at.inner) * bytes;
+      };
+      if (a.exclusive) {
+        for (size_t j = 0; j < n; ++j) std::copy_n(start.data(), bytes, row(y, 0) + j * bytes);
+      } else {
+        join(start.data(), 0, row(x, 0), row(y, 0), n);
+      }
+      for (size_t i = 1; i < at.size; ++i)
+        join(row(y, i - 1), 1, row(x, a.exclusive ? i - 1 : i), row(y, i), n);
+    }
+  });
+  return ok();
+}
+
+constexpr Kernel<Cumulative> kKernels[] = {{.name = "rows", .fits = fits_rows, .run = run_rows}};
+
+std::vector<Case> wide_cases(int64_t opset) {
+  std::vector<Case> cases;
+  for (const DType type : {DType::f32, DType::f64, DType::i32, DType::i64}) {
+    for (const int64_t way : {0, 1, 2, 3}) {
+      cases.push_back({.name = fmt::format("rows_of_{}_way_{}", short_name(type), way),
+                       .opset = opset,
+                       .attrs = {{"exclusive", way & 1}, {"reverse", way >> 1}},
+                       .inputs = {noise(type, {2, 9, 37}, 1, -9, 9), Tensor::scalar<int32_t>(1)}});
+    }
+  }
+  return cases;
+}
+std::vector<Case> with_wide(std::vector<Case> cases, int64_t opset) {
+  for (Case& c : wide_cases(opset)) cases.push_back(std::move(c));
+  return cases;
+}
+
 std::vector<Case> cases_sum() {
   return {{.name = "exclusive_and_reverse",
            .opset = 11,
@@ -166,7 +244,8 @@ constexpr OpOf<Cumulative> kCumSum{
     .read = read<false>,
     .infer = infer,
     .reference = reference,
-    .cases = cases_sum,
+    .kernels = kKernels,
+    .cases = [] { return with_wide(cases_sum(), 14); },
     .stream = stream,
 };
 constexpr OpOf<Cumulative> kCumProd{
@@ -176,7 +255,8 @@ constexpr OpOf<Cumulative> kCumProd{
     .read = read<true>,
     .infer = infer,
     .reference = reference,
-    .cases = cases_product,
+    .kernels = kKernels,
+    .cases = [] { return with_wide(cases_product(), 26); },
     .stream = stream,
 };
 
