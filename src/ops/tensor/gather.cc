@@ -83,7 +83,7 @@ Status reference_elements(const Gather& a, Args& args) {
     const T* from = static_cast<const T*>(x.raw);
     T* to = static_cast<T*>(y.raw);
     element_positions(indices, axis, x.dims, strides, begin, end,
-                      [&](size_t at, size_t i) { to[i] = from[at]; });
+                      [=](size_t at, size_t i) { to[i] = from[at]; });
   };
   const size_t size = x.type == DType::string ? 0 : bits(x.type);
   share_rows(args.pool, y.count, 1, y.type, [&](size_t begin, size_t end) {

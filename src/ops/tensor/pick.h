@@ -33,7 +33,9 @@ inline Status check_indices(const View& indices, int64_t size, size_t axis) {
   // Without a branch; which one it is is looked for only if there is one.
   bool wrong = false;
   visit_indices(indices, [&](const auto* index) {
-    for (size_t i = 0; i < indices.count; ++i) wrong |= index[i] < -size || index[i] >= size;
+    const auto range = 2 * uint64_t(size);
+    for (size_t i = 0; i < indices.count; ++i)
+      wrong |= uint64_t(int64_t(index[i])) + uint64_t(size) >= range;
   });
   for (size_t i = 0; wrong && i < indices.count; ++i) {
     const int64_t index = raw_index(indices, i);
@@ -76,7 +78,7 @@ void element_positions(const View& indices, size_t axis, std::span<const int64_t
   const size_t rank = dims.size(), width = size_t(indices.dims.back());
   const size_t across = axis == rank - 1 ? 0 : 1, stride = size_t(strides[axis]);
   const int64_t size = dims[axis];
-  visit_indices(indices, [&](const auto* index) {
+  visit_indices(indices, [=, &indices, &strides](const auto* index) mutable {
     while (begin < end) {
       // Along the last axis nothing but the index changes.
       const size_t first = begin % width, count = std::min(width - first, end - begin);
@@ -84,8 +86,9 @@ void element_positions(const View& indices, size_t axis, std::span<const int64_t
       for (size_t k = rank - 1, rest = begin / width; k-- > 0; rest /= size_t(indices.dims[k])) {
         if (k != axis) base += rest % size_t(indices.dims[k]) * size_t(strides[k]);
       }
+      const auto* from = index + begin;
       for (size_t j = 0; j < count; ++j, base += across) {
-        const int64_t at = index[begin + j];
+        const int64_t at = from[j];
         f(base + size_t(at < 0 ? at + size : at) * stride, begin + j);
       }
       begin += count;
