@@ -116,8 +116,16 @@ void whole_rows(const float* x, size_t rows, size_t n, float* y) {
     rows -= now, x += now * n, y += now;
   }
   for (; rows != 0; --rows, x += n, ++y) {
-    fold_lanes<kFold, 1>(x, n, lane);
-    *y = canonical(joined<kFold>(load(lane[0])));
+    // Extremes have no order: four parts of a row take turns.
+    constexpr bool kAnyOrder = kFold == Fold::max || kFold == Fold::min;
+    const size_t quarter = kAnyOrder ? n / 64 * 16 : 0;
+    fold_lanes<kFold, 1>(x + 4 * quarter, n - 4 * quarter, lane);
+    F32x16 all = load(lane[0]);
+    if (quarter != 0) {
+      fold_lanes<kFold, 4>(x, quarter, lane);
+      for (size_t part = 0; part < 4; ++part) all = F::join(all, load(lane[part]));
+    }
+    *y = canonical(joined<kFold>(all));
   }
 }
 
