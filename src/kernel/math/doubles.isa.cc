@@ -213,6 +213,9 @@ void map(const double* x, double* y, size_t n) {
   }
 }
 
+// x * x, and of NaN the one NaN.
+double square(double x) { return choice(x == x, x * x, __builtin_nan("")); }
+
 // Whether pow(x, y) is e^(y ln x) and neither overflows nor underflows; the square and the root are
 // exact in other ways.
 bool near_power(double x, double y) {
@@ -240,6 +243,11 @@ void double_function(DoubleFunction f, const double* x, double* y, size_t n) {
 }
 
 void double_power(const double* x, const double* y, size_t step, double* z, size_t n) {
+  if (step == 0 && n != 0 && !near_power(3.0, *y)) {  // an exponent of its own for all
+    const double exponent = *y;
+    for (size_t i = 0; i < n; ++i) z[i] = exponent == 2 ? square(x[i]) : math::pow(x[i], exponent);
+    return;
+  }
   double base[kBlock], exponent[kBlock], made[kBlock];
   for (double& v : base) v = 3.0;
   for (double& v : exponent) v = step == 0 && n != 0 ? *y : 3.0;
