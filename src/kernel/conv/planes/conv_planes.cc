@@ -45,7 +45,7 @@ Layout layout(const ConvShape& s, const Staged& staged) {
   }
   size_t planes = staged.copied ? aligned_floats(s.in_channels * staged.plane + kSlack) : 0;
   if (leaves_padding_out(s)) planes = std::max(planes, parts_scratch(s));
-  return {planes, kPanelFloats + 2 * kDepth};
+  return {planes, kPanelFloats + 2 * kDepth + kDepth / sizeof(float)};
 }
 
 void run_in_phases(const ConvArgs& g, const ConvShape& s, const Layout& l, Pool& pool, Isa isa) {
@@ -136,6 +136,19 @@ Staged staged_form(const ConvShape& s, bool may_alias) {
   return t;
 }
 
+Staged dense_form(const ConvShape& s) {
+  Staged t = staged_form(s, true);
+  if (!t.copied || s.stride[2] != 1 || s.pad[2] != 0 || conv_reach(s, 2) > s.in[2] ||
+      s.kernel[0] * s.kernel[1] > kMostTapRows) {
+    return t;
+  }
+  t.copied = false;
+  t.rows_left_out = true;
+  for (int i = 0; i < 3; ++i) t.dims[i] = s.in[i];
+  t.plane = t.phase_size = conv_input_positions(s);
+  return t;
+}
+
 ConvCut cut_for_threads(const ConvShape& s, int threads) {
   ConvCut cut;
   if (threads == 1) return cut;
@@ -207,7 +220,7 @@ void conv_planes_pack(const ConvShape& s, const float* w, float* packed, Pool& p
 size_t conv_planes_scratch_bytes(const ConvShape& given, int threads) {
   if (runs_in_blocks(given)) return blocks_scratch_floats(given, threads) * sizeof(float);
   const ConvShape s = flattened(given);
-  const Layout l = layout(s, staged_form(s, !is_depthwise(s)));
+  const Layout l = layout(s, is_depthwise(s) ? staged_form(s, false) : dense_form(s));
   return (l.staged + size_t(threads) * l.per_thread) * sizeof(float);
 }
 
@@ -216,9 +229,9 @@ void conv_planes(const ConvArgs& g, Pool& pool, Isa isa) {
   const size_t pixels = conv_positions(s);
   if (s.batch == 0 || s.out_channels == 0 || pixels == 0) return;
   if (runs_in_blocks(g.shape)) return run_in_blocks(g, pool, isa);
-  const Staged staged = staged_form(s, !is_depthwise(s));
-  if (is_depthwise(s)) return run_depthwise(g, s, staged, pool, isa);
+  if (is_depthwise(s)) return run_depthwise(g, s, staged_form(s, false), pool, isa);
 
+  const Staged staged = dense_form(s);
   const Layout l = layout(s, staged);
   if (leaves_padding_out(g.shape) && g.weights[weights_of(s)] != 0) {
     float* sums = static_cast<float*>(g.scratch);
@@ -248,6 +261,7 @@ void conv_planes(const ConvArgs& g, Pool& pool, Isa isa) {
       b.staged = &staged;
       b.panels = planes + l.staged + size_t(thread) * l.per_thread;
       b.offset = reinterpret_cast<size_t*>(b.panels + kPanelFloats);
+      if (staged.rows_left_out) b.tap_row = reinterpret_cast<uint8_t*>(b.offset + kDepth);
       b.epilogue = g.epilogue;
       for (size_t i = begin; i < end; ++i) {
         const size_t group = i / (cut.pixels * cut.rows), part = i / cut.rows % cut.pixels,

@@ -102,6 +102,35 @@ TEST(Conv, strides_over_all_columns_equal_the_reference) {
   }
 }
 
+TEST(Conv, rows_of_the_padding_that_are_left_out_are_zeros) {
+  unsigned seed = 1;
+  for (const size_t width : {1, 5, 16, 17, 40}) {
+    for (const size_t height : {1, 2, 9}) {
+      for (const size_t stride : {1, 2}) {
+        ConvShape s;
+        s.in_channels = 5 + seed % 40;
+        s.out_channels = 1 + seed * 7 % 30;
+        s.in[1] = height, s.in[2] = width;
+        s.kernel[1] = 3 + 4 * (seed % 2);
+        s.pad[1] = s.kernel[1] / 2;
+        s.stride[1] = stride;
+        size_t pad_end[3] = {0, s.kernel[1] - 1 - s.pad[1], 0};
+        expect_reference_bits(with_output(s, pad_end), seed, seed % 2 == 0);
+        s.kernel[2] = width < 3 ? 1 : 3;
+        s.dilation[1] = 1 + height / 9;
+        s.pad[1] *= s.dilation[1], pad_end[1] *= s.dilation[1];
+        expect_reference_bits(with_output(s, pad_end), seed, seed % 3 == 0);
+        // Only behind the input, and in three dimensions.
+        s.in[0] = 4, s.kernel[0] = 3, s.stride[0] = stride;
+        s.pad[0] = seed % 3, pad_end[0] = 2;
+        pad_end[1] += s.pad[1], s.pad[1] = 0;
+        expect_reference_bits(with_output(s, pad_end), seed, seed % 2 == 0);
+        ++seed;
+      }
+    }
+  }
+}
+
 TEST(Conv, splits_long_reductions_without_changing_a_bit) {
   expect_reference_bits(planar(1, 1, 130, 14, 5, 6, 3, 1, 1), 1, false);
   expect_reference_bits(planar(1, 1, 1050, 5, 3, 3, 1, 1, 0), 2, false);

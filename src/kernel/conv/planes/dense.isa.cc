@@ -101,7 +101,7 @@ void conv_planes_part(const ConvBlock& g, const ConvPart& part) {
     const size_t cols = least(group, g.pixel_end - pixel);
     for (size_t first = 0; first < channels; first += together) {
       const size_t end = least(channels, first + together), length = (end - first) * taps;
-      find_offsets(s, *g.staged, first * taps, length, g.offset, g.backwards);
+      find_offsets(g, first * taps, length);
       const Panels panels(cols);
       pack_columns(g, pixel, panels, length);
       for (size_t block = g.block_begin; block < g.block_end; ++block) {
@@ -150,7 +150,7 @@ void conv_planes_block(const ConvBlock& g) {
     const size_t cols = least(group, g.pixel_end - pixel);
     for (size_t i = 0; i < stretches; ++i) {
       const size_t begin = depth * i / stretches, length = depth * (i + 1) / stretches - begin;
-      find_offsets(*g.shape, *g.staged, begin, length, g.offset, g.backwards);
+      find_offsets(g, begin, length);
       const Patches patches(g, pixel, cols, length, in_place);
       const Stretch stretch{g, patches, begin, length, depth, pixel, cols};
       in_place ? stretch.run_panels_outside() : stretch.run_rows_outside();

@@ -9,11 +9,14 @@
 
 namespace sdx::SDX_ISA {
 
-// Lanes [first, first + count) of a vector of outputs, which read contiguous inputs from `base` on.
+// Lanes [first, first + count) of a vector of outputs, which read contiguous inputs from `base` on,
+// at the rows of the kernel whose bits are set: at others they read zeros.
 struct LaneRun {
   size_t base;
+  uint64_t inside;
   uint32_t first, count;
 };
+inline constexpr uint64_t kAllInside = ~uint64_t{0};
 
 #if defined(SDX_ISA_avx512)
 inline F32 load_run(F32 v, const float* p, const LaneRun& s) {
@@ -34,16 +37,37 @@ inline F32 load_run(F32 v, const float* p, const LaneRun& s) {
 }
 #endif
 
-// The outputs [pixel, pixel + lanes) as runs along rows; returns how many there are.
+// The rows of the kernel that meet the input's, of those that a row of outputs meets.
+inline uint64_t rows_inside(const ConvShape& s, const Staged& staged, size_t z, size_t y) {
+  const size_t rows = s.kernel[0] * s.kernel[1];
+  if (!staged.rows_left_out) return kAllInside;
+  uint64_t outside = 0;
+  for (size_t i = 0; i < rows; ++i) {
+    // A row before the input wraps to a very large number.
+    const size_t iz = z * s.stride[0] + i / s.kernel[1] * s.dilation[0] - s.pad[0];
+    const size_t iy = y * s.stride[1] + i % s.kernel[1] * s.dilation[1] - s.pad[1];
+    if (iz >= s.in[0] || iy >= s.in[1]) outside |= uint64_t{1} << i;
+  }
+  return ~outside;
+}
+
+// The outputs [pixel, pixel + lanes) as runs along rows, or several rows that lie side by side;
+// returns how many there are.
 inline size_t find_runs(const ConvShape& s, const Staged& staged, size_t pixel, size_t lanes,
                         LaneRun* runs) {
   size_t count = 0;
   for (size_t lane = 0; lane < lanes;) {
     const size_t x = (pixel + lane) % s.out[2], row = (pixel + lane) / s.out[2];
     const size_t length = least(s.out[2] - x, lanes - lane);
-    runs[count++] = {staged.base(s, row / s.out[1], row % s.out[1], x), uint32_t(lane),
-                     uint32_t(length)};
+    const size_t z = row / s.out[1], y = row % s.out[1], base = staged.base(s, z, y, x);
+    const uint64_t inside = rows_inside(s, staged, z, y);
     lane += length;
+    LaneRun& last = runs[count - (count != 0)];
+    if (count != 0 && last.base + last.count == base && last.inside == inside) {
+      last.count += uint32_t(length);
+    } else {
+      runs[count++] = {base, inside, uint32_t(lane - length), uint32_t(length)};
+    }
   }
   return count;
 }
@@ -61,6 +85,11 @@ struct Panels {
   size_t width_of(size_t j) const { return (cols_of(j) + 15) / 16 * 16; }  // in memory
 };
 
+// Whether step i of the reduction reads inside the input, where these rows of the kernel do.
+[[gnu::always_inline]] inline bool reads_inside(const ConvBlock& g, size_t i, uint64_t rows) {
+  return rows == kAllInside || (rows >> g.tap_row[i] & 1) != 0;
+}
+
 // Patches of a panel's outputs: panel[k * width + output].
 inline void pack_patches(const ConvBlock& g, size_t pixel, size_t cols, size_t width, size_t k,
                          float* panel) {
@@ -69,43 +98,52 @@ inline void pack_patches(const ConvBlock& g, size_t pixel, size_t cols, size_t w
     float* out = panel + j;
     const size_t lanes = j < cols ? least(cols - j, kLanes) : 0;
     const size_t count = find_runs(*g.shape, *g.staged, pixel + j, lanes, runs);
-    if (count == 1 && lanes == kLanes) {
-      const float* x = g.x + runs[0].base;
-      for (size_t i = 0; i < k; ++i) F32::load(x + g.offset[i]).store(out + i * width);
-    } else if (count == 2) {
+    uint64_t inside = kAllInside;
+    for (size_t p = 0; p < count; ++p) inside &= runs[p].inside;
+    if (count == 1 && lanes == kLanes && inside == kAllInside) {
+      for (size_t i = 0; i < k; ++i)
+        F32::load(g.x + (g.offset[i] + runs[0].base)).store(out + i * width);
+    } else if (count == 2 && inside == kAllInside) {
       for (size_t i = 0; i < k; ++i) {
-        const float* x = g.x + g.offset[i];
-        const F32 v = load_run(F32(0.0f), x + runs[0].base, runs[0]);
-        load_run(v, x + runs[1].base, runs[1]).store(out + i * width);
+        const F32 v = load_run(F32(0.0f), g.x + (g.offset[i] + runs[0].base), runs[0]);
+        load_run(v, g.x + (g.offset[i] + runs[1].base), runs[1]).store(out + i * width);
       }
     } else {
       for (size_t i = 0; i < k; ++i) {
         F32 v = F32(0.0f);
-        for (size_t p = 0; p < count; ++p)
-          v = load_run(v, g.x + g.offset[i] + runs[p].base, runs[p]);
+        for (size_t p = 0; p < count; ++p) {
+          if (reads_inside(g, i, runs[p].inside))
+            v = load_run(v, g.x + (g.offset[i] + runs[p].base), runs[p]);
+        }
         v.store(out + i * width);
       }
     }
   }
 }
 
-// Several whole panels at once if each of their vectors reads contiguous inputs; false if not. Each
-// step of the reduction is then one visit to its plane, instead of one for each vector.
+// Several whole panels at once if each of their vectors reads contiguous inputs, all at the same
+// rows of the kernel; false if not. Each step of the reduction is then one visit to its plane,
+// instead of one for each vector.
 inline bool pack_whole_panels(const ConvBlock& g, size_t pixel, size_t panels, size_t k,
                               float* out) {
   constexpr size_t kVectors = kPanel / kLanes, kMost = 4;
   size_t base[kMost * kVectors];
+  uint64_t inside = kAllInside;
   for (size_t v = 0; v < panels * kVectors; ++v) {
     LaneRun runs[kLanes];
     if (find_runs(*g.shape, *g.staged, pixel + v * kLanes, kLanes, runs) != 1) return false;
+    if (v != 0 && runs[0].inside != inside) return false;
     base[v] = runs[0].base;
+    inside = runs[0].inside;
   }
   for (size_t i = 0; i < k; ++i) {
-    const float* x = g.x + g.offset[i];
+    const bool reads = reads_inside(g, i, inside);
+    const size_t offset = g.offset[i];
     for (size_t p = 0; p < panels; ++p) {
       float* to = out + (p * k + i) * kPanel;
       repeat<int(kVectors)>([&](int v) __attribute__((always_inline)) {
-        F32::load(x + base[p * kVectors + v]).store(to + v * kLanes);
+        const F32 x = reads ? F32::load(g.x + (offset + base[p * kVectors + v])) : F32(0.0f);
+        x.store(to + v * kLanes);
       });
     }
   }
@@ -128,6 +166,11 @@ inline void pack_columns(const ConvBlock& g, size_t pixel, const Panels& panels,
   }
 }
 
+// Whether the outputs are one row, and where an output's inputs begin is its column.
+inline bool is_one_row(const ConvBlock& g) {
+  return g.shape->out[0] * g.shape->out[1] == 1 && !g.staged->rows_left_out;
+}
+
 // All panels at once where the outputs are one row, as those of 1 x 1 kernels are: long reads of
 // each channel in turn suit the prefetchers and touch each page once.
 inline void pack_row(const ConvBlock& g, size_t pixel, const Panels& panels, size_t k) {
@@ -145,19 +188,23 @@ inline void pack_row(const ConvBlock& g, size_t pixel, const Panels& panels, siz
 }
 
 // Where the steps [begin, begin + length) of the reduction find their inputs, relative to an
-// output's base. `backwards`: the last tap is there.
-inline void find_offsets(const ConvShape& s, const Staged& staged, size_t begin, size_t length,
-                         size_t* offset, bool backwards = false) {
+// output's base.
+inline void find_offsets(const ConvBlock& g, size_t begin, size_t length) {
+  const ConvShape& s = *g.shape;
+  const Staged& staged = *g.staged;
   const size_t channels = s.in_channels / s.groups;
   const size_t taps = s.kernel[0] * s.kernel[1] * s.kernel[2];
   size_t first = begin / (kChannelBlock * taps) * kChannelBlock;  // of the channel block
   size_t in_block = least(kChannelBlock, channels - first);
   size_t tap = (begin - first * taps) / in_block, c = (begin - first * taps) % in_block;
   for (size_t i = 0; i < length;) {
-    const size_t reads = backwards ? taps - 1 - tap : tap;
+    const size_t reads = g.backwards ? taps - 1 - tap : tap;
     const size_t at = staged.tap_offset(s, reads / (s.kernel[1] * s.kernel[2]),
                                         reads / s.kernel[2] % s.kernel[1], reads % s.kernel[2]);
-    for (; c < in_block && i < length; ++c, ++i) offset[i] = (first + c) * staged.plane + at;
+    for (; c < in_block && i < length; ++c, ++i) {
+      g.offset[i] = (first + c) * staged.plane + at;
+      if (g.tap_row != nullptr) g.tap_row[i] = uint8_t(reads / s.kernel[2]);
+    }
     c = 0;
     if (++tap == taps && i < length) {
       tap = 0;
@@ -188,12 +235,15 @@ inline size_t left_over(size_t cols) {
 inline void pack_left_over(const ConvBlock& g, size_t pixel, size_t cols, size_t k, float* out) {
   const ConvShape& s = *g.shape;
   size_t base[kMostLeftOver];
+  uint64_t inside[kMostLeftOver];
   for (size_t j = 0; j < cols; ++j) {
-    const size_t row = (pixel + j) / s.out[2];
-    base[j] = g.staged->base(s, row / s.out[1], row % s.out[1], (pixel + j) % s.out[2]);
+    const size_t row = (pixel + j) / s.out[2], z = row / s.out[1], y = row % s.out[1];
+    base[j] = g.staged->base(s, z, y, (pixel + j) % s.out[2]);
+    inside[j] = rows_inside(s, *g.staged, z, y);
   }
   for (size_t i = 0; i < k; ++i) {
-    for (size_t j = 0; j < cols; ++j) *out++ = g.x[g.offset[i] + base[j]];
+    for (size_t j = 0; j < cols; ++j)
+      *out++ = reads_inside(g, i, inside[j]) ? g.x[g.offset[i] + base[j]] : 0.0f;
   }
 }
 
@@ -214,8 +264,8 @@ inline bool stays_near(size_t rows, size_t step, size_t sets) {
 // a packed copy would cost more than it saves.
 inline bool reads_in_place(const ConvBlock& g) {
   const ConvShape& s = *g.shape;
-  if (s.out[0] * s.out[1] != 1 || s.kernel[0] * s.kernel[1] * s.kernel[2] != 1 ||
-      s.stride[2] != 1 || s.in_channels == 0) {
+  if (!is_one_row(g) || s.kernel[0] * s.kernel[1] * s.kernel[2] != 1 || s.stride[2] != 1 ||
+      s.in_channels == 0) {
     return false;
   }
   constexpr size_t kFirst = 64, kSecond = 1024;  // sets of the caches
@@ -243,7 +293,7 @@ class Patches {
       const size_t last = whole_.count - 1;
       in_place_ = whole_.cols % kLanes == 0 ? whole_.count : last;
       if (in_place_ == last) pack_panel(last);
-    } else if (g.shape->out[0] * g.shape->out[1] == 1) {
+    } else if (is_one_row(g)) {
       pack_row(g, pixel, whole_, k);
     } else {
       pack_columns(g, pixel, whole_, k);

@@ -3,7 +3,8 @@
 // Input planes are first copied to a staged form: zeros where the padding is, and for a stride s
 // along the width the columns 0, s, 2s ..., then 1, s + 1 ..., as planes of their own, so that a
 // row of outputs always reads a row of contiguous inputs. An unpadded input with stride 1 along the
-// width is its own staged form.
+// width is its own staged form; of a dense convolution so is one that is padded in other dimensions
+// alone, and its patches have zeros for the rows that are not there.
 #pragma once
 
 #include <cstddef>
@@ -24,16 +25,19 @@ struct StagedBand {
 
 struct Staged {
   bool copied;
-  size_t phases;      // planes of interleaved columns
-  size_t dims[3];     // of each phase
-  size_t phase_size;  // dims[0] * dims[1] * dims[2]
-  size_t plane;       // elements of one channel
+  size_t phases;               // planes of interleaved columns
+  size_t dims[3];              // of each phase
+  size_t phase_size;           // dims[0] * dims[1] * dims[2]
+  size_t plane;                // elements of one channel
+  bool rows_left_out = false;  // those of the padding are not there
 
   [[gnu::always_inline]] StagedBand all() const { return {0, dims[0] * dims[1], false}; }
   // Of the input that output (z, y, x) meets at the kernel's first tap; the other taps are at
-  // tap_offset from it.
+  // tap_offset from it. In rows that are left out it wraps around: the sum of both counts.
   [[gnu::always_inline]] size_t base(const ConvShape& s, size_t z, size_t y, size_t x) const {
-    return (z * s.stride[0] * dims[1] + y * s.stride[1]) * dims[2] + x;
+    size_t in_z = z * s.stride[0], in_y = y * s.stride[1];
+    if (rows_left_out) in_z -= s.pad[0], in_y -= s.pad[1];
+    return (in_z * dims[1] + in_y) * dims[2] + x;
   }
   [[gnu::always_inline]] size_t tap_offset(const ConvShape& s, size_t kz, size_t ky,
                                            size_t kx) const {
@@ -48,6 +52,10 @@ ConvShape flattened(const ConvShape&);
 
 // `may_alias`: the input may be its own staged form.
 Staged staged_form(const ConvShape&, bool may_alias);
+// That of a dense convolution of floats.
+Staged dense_form(const ConvShape&);
+// Rows of a kernel that a dense convolution may find left out: so many bits has a mask of them.
+inline constexpr size_t kMostTapRows = 64;
 
 // How the outputs of one group are cut for the threads: by panels of positions first, then by row
 // blocks.
@@ -72,6 +80,8 @@ struct ConvBlock {
   size_t row;      // of the group's first channel, for the epilogue
   float* panels;   // kPanelFloats
   size_t* offset;  // kDepth
+  // kDepth: which row of the kernel each step's tap is in; null where no row is left out.
+  uint8_t* tap_row;
   bool backwards;  // inputs go back as taps go on: x is where the last tap reads
 };
 
