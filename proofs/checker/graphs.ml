@@ -64,4 +64,4 @@ let elementwise =
     "GreaterOrEqual"; "HardSigmoid"; "HardSwish"; "IsInf"; "IsNaN"; "LeakyRelu"; "Less"; "LessOrEqual"; "Log"; "Max"; "Mean";
     "Min"; "Mish"; "Mod"; "Mul"; "Neg"; "Not"; "Or"; "Pow"; "PRelu"; "Reciprocal"; "Relu"; "Round"; "Selu"; "Sigmoid"; "Sign";
     "Sin"; "Sinh"; "Softplus"; "Softsign"; "Sqrt"; "Sub"; "Sum"; "Swish"; "Tan"; "Tanh"; "ThresholdedRelu"; "Where"; "Xor";
-    "sardonyx::QuantisedElementwise" ]
+    "sardonyx::MapBytes"; "sardonyx::QuantisedElementwise" ]

@@ -129,6 +129,7 @@ static const Op* const kOps[] = {
     &lp_pool,
     &lrn,
     &lstm,
+    &map_bytes,
     &matmul,
     &matmul_integer,
     &matmul_integer_to_float,

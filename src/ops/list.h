@@ -126,6 +126,7 @@ extern const Op lp_normalization;
 extern const Op lp_pool;
 extern const Op lrn;
 extern const Op lstm;
+extern const Op map_bytes;
 extern const Op matmul;
 extern const Op matmul_integer;
 extern const Op matmul_integer_to_float;

@@ -62,6 +62,45 @@ TEST(QuantisedElementwise, a_row_and_a_number_broadcast_over_bytes) {
     })");
 }
 
+constexpr const char* kSwishOfBytes = R"(graph "g" {
+      %x = input : f32[2,3000]
+      %s = f32[] {0.0625}
+      %t = f32[] {0.00390625}
+      %z = u8[] {128}
+      %n = u8[] {0}
+      %1 = QuantizeLinear.13 (%x, %s, %z)
+      %2 = DequantizeLinear.13 (%1, %s, %z)
+      %3 = Sigmoid.13 (%2)
+      %4 = QuantizeLinear.13 (%3, %t, %n)
+      %5 = DequantizeLinear.13 (%4, %t, %n)
+      %6 = Mul.14 (%2, %5)
+      %7 = QuantizeLinear.13 (%6, %s, %z)
+      output "y" = %7
+    })";
+
+TEST(QuantisedTables, a_function_of_functions_of_one_byte_is_a_table) {
+  const typed::Graph before = graph(kSwishOfBytes);
+  const auto after = optimize(before);
+  ASSERT_TRUE(after.ok());
+  EXPECT_EQ(operators(*after), 2u) << "QuantizeLinear and MapBytes";
+  EXPECT_NE(typed::print(*after).find("sardonyx::MapBytes"), std::string::npos);
+  expect_same_answers(before, *after, {Value(some({2, 3000}, 7, 0x1p-28f))});
+}
+
+TEST(QuantisedTables, a_function_of_two_tensors_is_none) {
+  std::string text = kSwishOfBytes;
+  text.replace(text.find("(%2, %5)"), 8, "(%m, %5)");
+  text.replace(text.find("      %1 ="), 0,
+               "      %y = input : f32[3000]\n      %q = QuantizeLinear.13 (%y, %s, %z)\n"
+               "      %m = DequantizeLinear.13 (%q, %s, %z)\n");
+  const typed::Graph before = graph(text);
+  const auto after = optimize(before);
+  ASSERT_TRUE(after.ok());
+  EXPECT_EQ(typed::print(*after).find("sardonyx::MapBytes"), std::string::npos);
+  expect_same_answers(before, *after,
+                      {Value(some({2, 3000}, 7, 0x1p-28f)), Value(some({3000}, 8, 0x1p-28f))});
+}
+
 TEST(QuantisedMoves, what_moves_elements_moves_bytes) {
   expect_rewrite(R"(graph "g" {
       %x = input : f32[2,3,4]

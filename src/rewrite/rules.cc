@@ -34,7 +34,7 @@ std::span<const Rule> rules_on_programs() {
 }
 
 std::span<const Rule> constant_rules() {
-  static const Rule kRules[] = {dequantised_weights, constant_arithmetic};
+  static const Rule kRules[] = {dequantised_weights, constant_arithmetic, quantised_tables};
   return kRules;
 }
 

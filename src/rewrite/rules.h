@@ -46,9 +46,11 @@ extern const Rule quantised_elementwise;
 
 std::span<const Rule> rules_on_programs();
 
-// What is still quantised then is read as floats, and what constants give is made once.
+// What is still quantised then is read as floats, what constants give is made once, and functions
+// of one byte are tables.
 extern const Rule dequantised_weights;
 extern const Rule constant_arithmetic;
+extern const Rule quantised_tables;
 
 std::span<const Rule> constant_rules();
 

@@ -42,12 +42,6 @@ Result<Facts> infer(const QuantisedElementwise&, const Facts& in) {
   return Facts{Fact::tensor(in[0].type, std::move(shape))};
 }
 
-float dequantised(const View& x, size_t i, float scale, uint8_t zero) {
-  const int value =
-      x.type == DType::i8 ? x.data<int8_t>()[i] - int8_t(zero) : x.data<uint8_t>()[i] - zero;
-  return float(value) * scale;
-}
-
 // The element of x that element i of the output reads.
 size_t broadcast_at(const View& x, std::span<const int64_t> out, size_t i) {
   size_t at = 0, step = 1;
@@ -65,15 +59,11 @@ size_t broadcast_at(const View& x, std::span<const int64_t> out, size_t i) {
 // broadcast as numpy does.
 Status reference(const QuantisedElementwise& a, Args& args) {
   const View& y = args.out();
-  std::array<float, Program::kMostInputs> element;
-  const int64_t zero = y.type == DType::i8 ? int64_t(int8_t(a.zero.back())) : a.zero.back();
+  std::array<uint8_t, Program::kMostInputs> x;
   for (size_t i = 0; i < y.count; ++i) {
-    for (size_t k = 0; k < args.ins.size(); ++k) {
-      element[k] =
-          dequantised(args.in(k), broadcast_at(args.in(k), y.dims, i), a.scale[k], a.zero[k]);
-    }
-    const float scaled = a.program.run_scalar(element.data()) / a.scale.back();
-    set_i64(y.type, y.raw, i, saturate_to(y.type, to_nearest(scaled) + zero));
+    for (size_t k = 0; k < args.ins.size(); ++k)
+      x[k] = args.in(k).data<uint8_t>()[broadcast_at(args.in(k), y.dims, i)];
+    y.data<uint8_t>()[i] = quantised_answer(a, y.type, x.data());
   }
   return ok();
 }
@@ -398,6 +388,15 @@ constexpr OpOf<QuantisedElementwise> kQuantisedElementwise{
 };
 
 }  // namespace
+
+uint8_t quantised_answer(const QuantisedElementwise& a, DType type, const uint8_t* x) {
+  const auto number = [&](uint8_t byte) { return type == DType::i8 ? int(int8_t(byte)) : byte; };
+  std::array<float, Program::kMostInputs> element;
+  for (size_t k = 0; k < a.program.inputs(); ++k)
+    element[k] = float(number(x[k]) - number(a.zero[k])) * a.scale[k];
+  const float scaled = a.program.run_scalar(element.data()) / a.scale.back();
+  return uint8_t(saturate_to(type, to_nearest(scaled) + number(a.zero.back())));
+}
 
 extern const Op quantised_elementwise = erase<kQuantisedElementwise>();
 

@@ -1,6 +1,8 @@
 // What QuantisedElementwise's attributes mean.
 #pragma once
 
+#include <array>
+
 #include "kernel/program/program.h"
 #include "kernel/quant/sum.h"
 
@@ -13,6 +15,14 @@ struct QuantisedElementwise {
   std::vector<float> scale;
   std::vector<uint8_t> zero;    // as bytes of the inputs' type
   std::optional<AddBytes> sum;  // where the program is a sum, and perhaps Relu, a kernel's own pass
+};
+
+// One element of the answer: of input k the byte x[k]. `type` is theirs and the answer's.
+uint8_t quantised_answer(const QuantisedElementwise&, DType type, const uint8_t* x);
+
+// What the attribute of MapBytes means: the answer to each byte.
+struct MapBytes {
+  std::array<uint8_t, 256> table;
 };
 
 }  // namespace sdx::ops
