@@ -146,6 +146,18 @@ slopes (float[2,C,5] x, float[S] slope) => (float[2,C,5] y) {
 }
 )";
 
+// Nothing but numbers changes with the past.
+constexpr const char* kPast = R"(
+<ir_version: 10, opset_import: ["" : 21]>
+grows (float[1,2,P,4] past, float[1,2,1,4] x) => (float[1,2,T,4] present, float[1,2,1,4] y) {
+  present = Concat <axis = 2> (past, x)
+  keys = Transpose <perm = [0, 1, 3, 2]> (present)
+  scores = MatMul (x, keys)
+  p = Softmax <axis = -1> (scores)
+  y = MatMul (p, present)
+}
+)";
+
 // A mask as exporters write it: sizes become numbers, numbers sizes again.
 constexpr const char* kMask = R"(
 <ir_version: 10, opset_import: ["" : 21]>
@@ -329,6 +341,56 @@ TEST(Growing, a_plan_that_is_written_over_another_is_what_it_is_without) {
     EXPECT_EQ(plan::to_text(**found), plan::to_text(**expected)) << length;
   }
   EXPECT_EQ((*over)->plans(), 2U);
+}
+
+// Behind the first few, no node of a longer past is looked at: numbers are written where they
+// stand.
+TEST(Growing, lengths_that_differ_in_numbers_alone_are_on_one_course) {
+  const auto grows = compiled(kPast, 2);
+  ASSERT_TRUE(grows);
+  run::Session session(*grows);
+  std::shared_ptr<const plan::Course> course;
+  size_t on_it = 0;
+  for (int64_t length = 20; length < 60; ++length) {
+    const std::vector<Value> inputs{noise({1, 2, length, 4}, 1), noise({1, 2, 1, 4}, 2)};
+    const auto alone = compiled(kPast);
+    ASSERT_TRUE(alone);
+    const auto found = session.run(inputs), expected = run::Session(*alone).run(inputs);
+    ASSERT_TRUE(found && expected);
+    for (size_t i = 0; i < expected->size(); ++i)
+      EXPECT_EQ((*found)[i].tensor(), (*expected)[i].tensor()) << length;
+    const plan::Plan& now = *session.plan();
+    const auto anew = (*alone)->plan_for(inputs);
+    ASSERT_TRUE(anew);
+    ASSERT_EQ(now.graph.size(), (*anew)->graph.size());
+    for (uint32_t id = 0; id < now.graph.size(); ++id) {
+      const Facts &facts = now.graph.node(id).outputs, &same = (*anew)->graph.node(id).outputs;
+      for (size_t slot = 0; slot < facts.size(); ++slot)
+        EXPECT_EQ(facts[slot].text(), same[slot].text()) << id << " " << length;
+    }
+    on_it += now.course != nullptr && now.course == course ? 1 : 0;
+    course = now.course;
+  }
+  EXPECT_GT(on_it, 20U);
+  EXPECT_EQ((*grows)->plans_made_anew(), 1U);
+}
+
+TEST(Growing, a_graph_that_somebody_has_is_not_written_over) {
+  const auto grows = compiled(kPast, 1);
+  ASSERT_TRUE(grows);
+  typed::Graph held;
+  std::vector<std::string> texts;
+  for (int64_t length = 20; length < 30; ++length) {
+    const auto made =
+        (*grows)->plan_for(std::vector<Value>{noise({1, 2, length, 4}, 1), noise({1, 2, 1, 4}, 2)});
+    ASSERT_TRUE(made);
+    if (length == 25) {
+      held = (*made)->graph;
+      for (const typed::Node& node : held.nodes()) texts.push_back(node.outputs[0].text());
+    }
+  }
+  for (uint32_t id = 0; id < texts.size(); ++id)
+    EXPECT_EQ(held.node(id).outputs[0].text(), texts[id]) << id;
 }
 
 TEST(Growing, a_plan_that_a_session_runs_is_not_written_over) {

@@ -14,7 +14,16 @@ bool concrete(const Fact& fact) {
   return !fact.present() || (fact.is_concrete() && fact.type != DType::undefined);
 }
 
-// The first kernel that fits. A late step chooses when it runs.
+// The first kernel that fits.
+Choice choice(const Op& op, const void* resolved, const Call& call, const Options& options) {
+  if (options.reference) return {};
+  const auto first = std::find_if(op.kernels.begin(), op.kernels.end(),
+                                  [&](const auto& kernel) { return kernel.fits(resolved, call); });
+  if (first == op.kernels.end()) return {};
+  return {&*first, first->scratch(resolved, call)};
+}
+
+// A late step chooses when it runs.
 void choose_kernel(Step& step, const typed::Graph& graph, const Options& options) {
   const typed::Node& node = graph.node(step.node);
   const auto is_known = [&](const typed::Outlet input) { return concrete(graph.fact(input)); };
@@ -29,12 +38,19 @@ void choose_kernel(Step& step, const typed::Graph& graph, const Options& options
   if (step.late || options.reference || node.op().kernels.empty()) return;
   const Facts in = graph.facts(node.inputs);
   const Call call{in, node.outputs, options.isa, options.threads};
-  for (const Op::AnyKernel& kernel : node.op().kernels) {
-    if (!kernel.fits(node.resolved.get(), call)) continue;
-    step.kernel = &kernel;
-    step.scratch_bytes = kernel.scratch(node.resolved.get(), call);
-    return;
-  }
+  const Choice made = choice(node.op(), node.resolved.get(), call, options);
+  step.kernel = made.kernel;
+  step.scratch_bytes = made.scratch_bytes;
+}
+
+// Whether the step may run the kernel with the weights that it has.
+bool may_run(const Step& step, const Op::AnyKernel* kernel) {
+  const auto packs = [](const Op::AnyKernel* one) { return one && one->pack != nullptr; };
+  return kernel == step.kernel || (!packs(kernel) && !packs(step.kernel) && !step.epilogue);
+}
+
+bool makes_tables(const Op::AnyKernel* kernel) {
+  return kernel != nullptr && kernel->pack != nullptr && kernel->packs == 0;
 }
 
 // The order of execution: as the graph lists them, but a node that depends on constants alone runs
@@ -197,11 +213,8 @@ std::optional<Step> chosen_again(const Step& step, const typed::Graph& graph,
   if (like == nullptr) choose_kernel(now, graph, options);
   if (now.late != step.late) return std::nullopt;
   const std::shared_ptr<const void> tables = std::exchange(now.packed, step.packed);
-  if (now.kernel != step.kernel) {
-    const auto packs = [](const Step& one) { return one.kernel && one.kernel->pack != nullptr; };
-    if (packs(now) || packs(step) || step.epilogue) return std::nullopt;
-  } else if (now.kernel != nullptr && now.kernel->pack != nullptr && now.kernel->packs == 0) {
-    // Tables for these sizes.
+  if (!may_run(step, now.kernel)) return std::nullopt;
+  if (makes_tables(now.kernel)) {
     const typed::Node& node = graph.node(step.node);
     const Facts in = graph.facts(node.inputs);
     const Call call{in, node.outputs, options.isa, options.threads};
@@ -215,6 +228,14 @@ std::optional<Step> chosen_again(const Step& step, const typed::Graph& graph,
   }
   now.epilogue = epilogue_of(graph, options, now, step.epilogue->node);
   if (!now.epilogue) return std::nullopt;
+  return now;
+}
+
+std::optional<Choice> chosen_again(const Step& step, const Op& op, const void* resolved,
+                                   const Call& call, const Options& options, Pool& pool) {
+  Choice now = choice(op, resolved, call, options);
+  if (!may_run(step, now.kernel)) return std::nullopt;
+  if (makes_tables(now.kernel)) now.tables = now.kernel->pack(resolved, call, pool);
   return now;
 }
 

@@ -59,12 +59,23 @@ struct Step {
   bool has_bodies = false;  // holds subgraphs, which stay as the plan typed them
 };
 
+// What other sizes change of a step.
+struct Choice {
+  const Op::AnyKernel* kernel = nullptr;
+  size_t scratch_bytes = 0;
+  std::shared_ptr<const void> tables = {};  // that the kernel makes for sizes, and of no weights
+};
+
 // The node whose outputs the step writes.
 inline uint32_t result_of(const Step& step) {
   return step.epilogue ? step.epilogue->node : step.node;
 }
 
 struct Layout;  // plan/memory.h
+class Course;   // plan/grow/course.h
+
+// Places of sizes in facts, and which of the plan's numbers they are.
+using Written = std::vector<std::pair<Dim*, uint32_t>>;
 
 struct Plan {
   uint32_t result_of(const Step& step) const { return plan::result_of(step); }
@@ -82,6 +93,10 @@ struct Plan {
   // The steps, in order, that are others than in the plan from which all of that layout are made.
   std::vector<uint32_t> resized = {};
   std::vector<uint32_t> renewed = {};  // the nodes that are others than in its graph
+  // Plans that share it differ in `sizes` and what follows from them.
+  std::shared_ptr<const Course> course = {};
+  std::vector<int64_t> sizes = {};
+  Written written = {};  // in facts of `graph`
 };
 
 // A plan without places: steps with their kernels and packed weights, views among them. `graph`
@@ -94,6 +109,9 @@ void forget_packed(Plan& plan);
 // change than kernels of the same weights. `like`: what was chosen for a node that does the same.
 std::optional<Step> chosen_again(const Step& step, const typed::Graph& graph,
                                  const Options& options, Pool& pool, const Step* like = nullptr);
+// The same of what the step's node is asked, where that is at hand.
+std::optional<Choice> chosen_again(const Step& step, const Op& op, const void* resolved,
+                                   const Call& call, const Options& options, Pool& pool);
 
 // "step 3: conv1 (Conv, kernel im2col) -> arena+4096 f32[1,64,112,112]" and so on.
 std::string to_text(const Plan& plan);

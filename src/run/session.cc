@@ -7,6 +7,7 @@
 
 #include "bytes/shortened.h"
 #include "op/one_node.h"
+#include "plan/grow/course.h"
 #include "plan/warranted.h"
 #include "run/guard.h"
 #include "run/in_time.h"
@@ -170,6 +171,8 @@ Status Session::lay_out() {
   prepared_.clear();
   patches_.clear();
   constants_.clear();
+  course_.reset();
+  sized_.clear();
   selected_.clear();
   skipped_.clear();
   unused_.clear();
@@ -200,6 +203,10 @@ bool Session::resize(const plan::Plan& before) {
   const plan::Plan& plan = planned_->plan;
   if (plan.layout == nullptr || plan.layout != before.layout) return false;
   if (plan.arena_bytes + slack_ > arena_size_) return false;
+  if (plan.course != nullptr && plan.course == before.course) {
+    size_again();
+    return true;
+  }
   const auto other = [&](uint32_t id) { return &plan.graph.node(id) != &before.graph.node(id); };
   std::vector<uint32_t> steps;
   std::set_union(before.resized.begin(), before.resized.end(), plan.resized.begin(),
@@ -223,6 +230,40 @@ bool Session::resize(const plan::Plan& before) {
     return std::any_of(of_step.second.made_by.begin(), of_step.second.made_by.end(), other);
   });
   return true;
+}
+
+// The views that other sizes change while plans stay on their course.
+void Session::list_sized() {
+  const plan::Plan& plan = planned_->plan;
+  course_ = plan.course;
+  sized_.clear();
+  for (const uint32_t s : plan.resized) {
+    each_wire(s, [&](size_t view, Outlet outlet) {
+      if (outlet.present() && plan.graph.fact(outlet).present() && course_->changes(outlet.node))
+        sized_.push_back({view, course_->sizes_of(outlet)});
+    });
+  }
+}
+
+// For a plan that is on the course of the one before.
+void Session::size_again() {
+  const plan::Plan& plan = planned_->plan;
+  if (course_ != plan.course) list_sized();
+  for (const Sized& one : sized_) {
+    Dims& dims = dims_[one.view];
+    size_t count = 1;
+    for (size_t axis = 0; axis < one.sizes.size(); ++axis) {
+      dims[axis] = plan.sizes[one.sizes[axis]];
+      count *= size_t(dims[axis]);
+    }
+    views_[one.view].count = count;
+  }
+  std::erase_if(arguments_, [&](const auto& of_step) {
+    const std::vector<uint32_t>& made_by = of_step.second.made_by;
+    return std::any_of(plan.renewed.begin(), plan.renewed.end(), [&](uint32_t id) {
+      return std::binary_search(made_by.begin(), made_by.end(), id);
+    });
+  });
 }
 
 // Finds the steps that the wanted outputs need, and the buffers that these steps write.

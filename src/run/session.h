@@ -40,6 +40,8 @@ class Session final : private BodyRunner {
   bool prepared_for(std::span<const Value> inputs) const;
   Status lay_out();
   bool resize(const plan::Plan& before);
+  void list_sized();
+  void size_again();
   template <class Visit>
   void each_wire(size_t s, Visit&& visit);
   Status make_room(size_t bytes);
@@ -74,6 +76,11 @@ class Session final : private BodyRunner {
     plan::Place place;
     typed::Outlet outlet;  // of a late value
   };
+  // A view whose sizes are among the numbers of plans of one course.
+  struct Sized {
+    size_t view;
+    std::span<const uint32_t> sizes;
+  };
   struct Prepared {
     size_t first_view, inputs, epilogue_inputs, outputs;
     size_t first_patch, patches;
@@ -82,7 +89,7 @@ class Session final : private BodyRunner {
   // What a late step reads. A subgraph captures hundreds of weights, which stay from run to run.
   struct Arguments {
     std::vector<Value> values;
-    std::vector<uint32_t> made_by;  // nodes that tell what the constants among them are
+    std::vector<uint32_t> made_by;  // nodes that tell what the constants among them are, in order
     std::vector<uint32_t> open;     // all other values, which no run leaves behind
   };
 
@@ -100,7 +107,9 @@ class Session final : private BodyRunner {
   std::vector<Dims> dims_;   // that the views point to, one for each
   std::vector<Prepared> prepared_;
   std::vector<Patch> patches_;
-  std::vector<Patch> constants_;           // views of constants
+  std::vector<Patch> constants_;                // views of constants
+  std::shared_ptr<const plan::Course> course_;  // that `sized_` is for
+  std::vector<Sized> sized_;
   std::vector<std::vector<Value>> late_;   // by node, of late steps
   std::map<size_t, Arguments> arguments_;  // by step, of late ones
   bool has_late_ = false;

@@ -172,6 +172,7 @@ Session::Arguments& Session::arguments(const Step& step, std::span<const Value> 
         first.open.push_back(i);
       }
     }
+    std::sort(first.made_by.begin(), first.made_by.end());
     at = arguments_.emplace(s, std::move(first)).first;
   }
   for (const uint32_t i : at->second.open)

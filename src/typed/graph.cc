@@ -420,6 +420,11 @@ Facts& Graph::renew_known(uint32_t id, std::shared_ptr<const void> resolved, con
   return node->outputs;
 }
 
+Facts* Graph::own_facts(uint32_t id) {
+  const std::shared_ptr<const Node>& node = nodes_[id];
+  return node.use_count() == 1 ? &const_cast<Node&>(*node).outputs : nullptr;
+}
+
 void Graph::learn(Outlet outlet, const Fact& learnt) {
   const Fact& known = nodes_[outlet.node]->outputs[outlet.slot];
   if (!known.is_tensor() || (known.type != DType::undefined && (known.shape || !learnt.shape)))

@@ -131,6 +131,8 @@ class Graph {
   // The same where what it was read as is known, and so are the facts of its outputs, which are
   // written over those that this gives: they are of the same kinds, types and ranks, and its own.
   Facts& renew_known(uint32_t id, std::shared_ptr<const void> resolved, const Graph& from);
+  // The facts of a node's outputs, to be written over; null if another graph has the node too.
+  Facts* own_facts(uint32_t id);
   // Gives an open fact the element type and rank that were learnt elsewhere. Sizes stay symbols,
   // bound when they are known: memory is never planned on a claim.
   void learn(Outlet outlet, const Fact& learnt);

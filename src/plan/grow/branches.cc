@@ -7,57 +7,45 @@ namespace sdx::plan {
 Branches::Branches(const typed::Node& node, const std::vector<const Facts*>& outputs,
                    Formulas& formulas) {
   for (uint32_t slot = 0; slot < node.outputs.size(); ++slot) {
-    if (node.outputs[slot].present()) plain_ = plain_ && add(slot, outputs, formulas);
+    const Fact& planned = node.outputs[slot];
+    if (planned.present()) plain_ = plain_ && add(planned, slot, outputs, formulas);
   }
 }
 
-// False: the output is no tensor, or its rank or a size is not known.
-bool Branches::add(uint32_t slot, const std::vector<const Facts*>& outputs, Formulas& formulas) {
-  Kind one{{}, {slot}};
+// False: the output is no tensor, its rank or a size is not known, or more is.
+bool Branches::add(const Fact& planned, uint32_t slot, const std::vector<const Facts*>& outputs,
+                   Formulas& formulas) {
+  if (!planned.is_tensor() || !planned.shape || planned.value || planned.symbolic) return false;
+  Kind one;
   for (const Facts* of_body : outputs) {
     if (slot >= of_body->size()) return false;
     const Fact& fact = (*of_body)[slot];
-    if (!fact.is_tensor() || !fact.shape) return false;
+    if (!fact.is_tensor() || !fact.shape || fact.rank() != planned.rank()) return false;
     auto& numbers = one.shapes.emplace_back();
     for (const Dim& dim : *fact.shape) {
       numbers.push_back(formulas.number(dim));
       if (numbers.back() == Formulas::kNone) return false;
     }
-    if (numbers.size() != one.shapes[0].size()) return false;
   }
-  const auto known = std::find_if(kinds_.begin(), kinds_.end(),
-                                  [&](const Kind& other) { return one.shapes == other.shapes; });
-  if (known != kinds_.end()) {
-    known->slots.push_back(slot);
-  } else {
+  for (const Dim& dim : *planned.shape) one.planned.push_back(dim.is_const() ? dim.value() : kOpen);
+  if (std::find(kinds_.begin(), kinds_.end(), one) == kinds_.end())
     kinds_.push_back(std::move(one));
-  }
   return true;
 }
 
-bool Branches::give_same(const Facts& outputs, const Formulas::Values& values) const {
+bool Branches::give_same(const Formulas::Values& values) const {
   if (!plain_ || values.empty()) return false;
-  constexpr int64_t kOpen = -1;  // where the subgraphs differ
-  std::vector<int64_t> common;
-  for (const Kind& kind : kinds_) {
-    common.clear();
-    for (const uint32_t f : kind.shapes[0]) common.push_back(values[f]);
-    for (const auto& shape : kind.shapes) {
-      for (size_t axis = 0; axis < shape.size(); ++axis) {
+  for (const auto& [shapes, planned] : kinds_) {
+    for (size_t axis = 0; axis < planned.size(); ++axis) {
+      const int64_t first = values[shapes[0][axis]];
+      int64_t common = first;
+      for (const auto& shape : shapes) {
         const int64_t size = values[shape[axis]];
         if (size < 0) return false;
-        if (common[axis] != size) common[axis] = kOpen;
+        if (size != first) common = kOpen;  // the subgraphs differ
       }
+      if (common != planned[axis]) return false;
     }
-    const auto holds = [&](uint32_t slot) {
-      const Fact& fact = outputs[slot];
-      return fact.is_tensor() && fact.shape && !fact.value && !fact.symbolic &&
-             std::equal(common.begin(), common.end(), fact.shape->begin(), fact.shape->end(),
-                        [](int64_t now, const Dim& before) {
-                          return now == kOpen ? !before.is_const() : before.is_const(now);
-                        });
-    };
-    if (!std::all_of(kind.slots.begin(), kind.slots.end(), holds)) return false;
   }
   return true;
 }

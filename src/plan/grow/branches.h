@@ -12,20 +12,23 @@ namespace sdx::plan {
 
 class Branches {
  public:
-  // `outputs`: of each of the node's subgraphs, with symbols.
+  // `outputs`: of each of the plan's node's subgraphs, with symbols.
   Branches(const typed::Node& node, const std::vector<const Facts*>& outputs, Formulas& formulas);
 
-  // Whether the node's outputs for these sizes are what they are in `outputs`, which it gives for
-  // others. False where that is not known.
-  bool give_same(const Facts& outputs, const Formulas::Values& values) const;
+  // Whether the node's outputs for these sizes are what they are in the plan. False where that is
+  // not known.
+  bool give_same(const Formulas::Values& values) const;
 
  private:
-  // Outputs whose sizes are the same in each subgraph.
+  // Outputs that have the same sizes in each subgraph, and in the plan.
   struct Kind {
     std::vector<std::vector<uint32_t>> shapes;  // one for each subgraph: the sizes' formulas
-    std::vector<uint32_t> slots;
+    std::vector<int64_t> planned;               // kOpen: not known
+    bool operator==(const Kind&) const = default;
   };
-  bool add(uint32_t slot, const std::vector<const Facts*>& outputs, Formulas& formulas);
+  static constexpr int64_t kOpen = -1;
+  bool add(const Fact& planned, uint32_t slot, const std::vector<const Facts*>& outputs,
+           Formulas& formulas);
 
   bool plain_ = true;  // all outputs are tensors of known rank
   std::vector<Kind> kinds_;

@@ -300,26 +300,33 @@ void Formulas::find_sets(const Graph& graph, const Alike& alike) {
   }
 }
 
-// What of the formulas that are read decides how the node is typed: all; or of each the first that
-// is equal to it, and whether it is 0, 1 or negative.
-Formulas::Pattern Formulas::pattern(const Set& set, const Values& values) const {
-  Pattern pattern(set.read.size());
-  for (size_t i = 0; i < pattern.size(); ++i) {
-    const int64_t value = values[set.read[i]];
-    pattern[i] = value;
-    if (!set.by_equality) continue;
-    int64_t same = 0;
-    while (values[set.read[size_t(same)]] != value) ++same;
-    pattern[i] = same * 4 + (value < 0 ? 3 : value == 0 ? 2 : value == 1 ? 1 : 0);
-  }
+// What of a formula that is read decides how the node is typed: its value; or the first that is
+// equal to it, and whether it is 0, 1 or negative.
+int64_t Formulas::decides(const Set& set, size_t i, const Values& values) {
+  const int64_t value = values[set.read[i]];
+  if (!set.by_equality) return value;
+  size_t same = 0;
+  while (values[set.read[same]] != value) ++same;
+  return int64_t(same) * 4 + apart(value);
+}
+
+Formulas::Pattern Formulas::pattern(uint32_t set, const Values& values) const {
+  Pattern pattern(sets_[set].read.size());
+  for (size_t i = 0; i < pattern.size(); ++i) pattern[i] = decides(sets_[set], i, values);
   return pattern;
+}
+
+bool Formulas::has_pattern(uint32_t set, const Values& values, const Pattern& pattern) const {
+  size_t i = 0;
+  while (i < pattern.size() && pattern[i] == decides(sets_[set], i, values)) ++i;
+  return i == pattern.size();
 }
 
 std::shared_ptr<const void> Formulas::known(uint32_t set, const Values& values) const {
   const auto& known = sets_[set].known;
-  const Pattern now = pattern(sets_[set], values);
-  const auto at =
-      std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.first == now; });
+  const auto at = std::find_if(known.begin(), known.end(), [&](const auto& one) {
+    return has_pattern(set, values, one.first);
+  });
   return at == known.end() ? nullptr : at->second;
 }
 
@@ -327,7 +334,7 @@ void Formulas::learn(uint32_t set, const Values& values, std::shared_ptr<const v
   constexpr size_t kMostKept = 16;
   auto& known = sets_[set].known;
   auto& at = known.size() < kMostKept ? known.emplace_back() : known[sets_[set].next++ % kMostKept];
-  at = {pattern(sets_[set], values), std::move(resolved)};
+  at = {pattern(set, values), std::move(resolved)};
 }
 
 }  // namespace sdx::plan

@@ -37,6 +37,15 @@ class Formulas {
   // Equal for wires of one type whose formulas are the same.
   uint32_t kind(uint32_t wire) const { return wires_[wire].kind; }
   uint32_t all_kinds() const { return all_kinds_; }
+  // Formulas that are no integers, and whether one has another value than for the base.
+  const std::vector<uint32_t>& open() const { return open_; }
+  bool is_open(uint32_t formula) const { return !formulas_[formula].whole.is_const(); }
+  bool differs_at(uint32_t formula, const Values& values) const {
+    return values[formula] != base_[formula];
+  }
+  // Of a wire: its sizes' formulas, and its integers'.
+  std::span<const uint32_t> sizes(uint32_t wire) const { return sizes(wires_[wire]); }
+  std::span<const uint32_t> integers(uint32_t wire) const { return integers(wires_[wire]); }
   // Whether a formula of the wire has another value than for the base.
   bool differs(uint32_t wire, const Values& values) const;
   // Whether the fact is what the formulas say, and perhaps more.
@@ -52,9 +61,20 @@ class Formulas {
   // for such sizes before; kNone: the node must be typed.
   uint32_t set_of(uint32_t node) const { return set_of_[node]; }
   uint32_t first_of(uint32_t set) const { return sets_[set].first; }
+  // Whether sizes that are other ones than for the base may leave what it was read as.
+  bool outlasts(uint32_t set, const Values& values) const {
+    const auto& [first, by_equality, read, known, next] = sets_[set];
+    return by_equality || std::none_of(read.begin(), read.end(),
+                                       [&](uint32_t f) { return differs_at(f, values); });
+  }
   // What a node of the set was read as, for inputs like these; null if it was not yet.
   std::shared_ptr<const void> known(uint32_t set, const Values& values) const;
   void learn(uint32_t set, const Values& values, std::shared_ptr<const void> resolved);
+  // The formulas that such a node reads, and what it may tell apart of one: 1, 0 and less.
+  std::span<const uint32_t> reads(uint32_t set) const { return sets_[set].read; }
+  static int64_t apart(int64_t value) {
+    return value < 0 ? 3 : value == 0 ? 2 : value == 1 ? 1 : 0;
+  }
 
  private:
   // The rest and symbols times their factors; an expression of another form is kept as it is.
@@ -86,7 +106,9 @@ class Formulas {
   void find_sets(const typed::Graph& graph, const Alike& alike);
   bool readers_ask_no_more(uint32_t wire, const Alike& alike) const;
   std::optional<Set> set_for(uint32_t node, const typed::Graph& graph, const Alike& alike) const;
-  Pattern pattern(const Set& set, const Values& values) const;
+  Pattern pattern(uint32_t set, const Values& values) const;
+  bool has_pattern(uint32_t set, const Values& values, const Pattern& pattern) const;
+  static int64_t decides(const Set& set, size_t i, const Values& values);
   std::span<const uint32_t> sizes(const Wire& wire) const {
     return {numbers_.data() + wire.first, wire.integers - wire.first};
   }

@@ -23,19 +23,6 @@ size_t bytes_of_outputs(const Graph& graph) {
   return bytes;
 }
 
-// The steps of nodes, each once.
-std::vector<uint32_t> steps_of(const Base& base, const std::vector<uint32_t>& nodes) {
-  std::vector<uint32_t> steps;
-  std::vector<bool> seen(base.unplaced.steps.size(), false);
-  for (const uint32_t id : nodes) {
-    const uint32_t s = base.step_of[id];
-    if (s == UINT32_MAX || seen[s]) continue;
-    seen[s] = true;
-    steps.push_back(s);
-  }
-  return steps;
-}
-
 // One plan in the making.
 class Grower {
  public:
@@ -44,7 +31,7 @@ class Grower {
   // Steps of the changed nodes, chosen again. False: more than sizes changes.
   bool choose(const Graph& graph, const Resizing& sizes, Pool& pool) {
     chosen_at_.assign(base_.unplaced.steps.size(), kNone);
-    const std::vector<uint32_t> steps = steps_of(base_, sizes.changed());
+    const std::vector<uint32_t> steps = base_.steps_of(sizes.changed());
     for (const uint32_t s : steps) {
       fetch(&base_.unplaced.steps[s], sizeof(Step));
       fetch(base_.layout->wires[base_.unplaced.steps[s].node].data(), sizeof(Layout::Wire));
@@ -93,7 +80,7 @@ class Grower {
       Layout layout = lay_out(plan, growing);
       if (too_large(layout, plan.graph)) layout = lay_out(plan);
       base_.use(std::move(layout));
-      base_.moved = steps_of(base_, changed);
+      base_.moved = base_.steps_of(changed);
     }
     place_wires(plan, *base_.layout);
     plan.layout = base_.layout;
@@ -104,7 +91,7 @@ class Grower {
 
   // The same from a plan of that layout, whose nodes in `before` were of other sizes.
   void patch(Plan& plan, const std::vector<uint32_t>& before) {
-    for (const uint32_t s : steps_of(base_, before)) {
+    for (const uint32_t s : base_.steps_of(before)) {
       if (chosen_at_[s] == kNone) put(plan, s, base_.unplaced.steps[s]);
     }
     for (Chosen& one : chosen_) put(plan, one.step, std::move(one.now));
@@ -203,12 +190,75 @@ Base::Base(const Graph& rewritten, const Bindings& bindings, Trace made, Plan pl
   use(std::move(laid_out));
 }
 
+std::vector<uint32_t> Base::steps_of(std::span<const uint32_t> nodes) const {
+  std::vector<uint32_t> steps;
+  std::vector<bool> seen(unplaced.steps.size(), false);
+  for (const uint32_t id : nodes) {
+    const uint32_t s = step_of[id];
+    if (s == UINT32_MAX || seen[s]) continue;
+    seen[s] = true;
+    steps.push_back(s);
+  }
+  return steps;
+}
+
 void Base::use(Layout laid_out) {
+  course = nullptr;
+  may_have_course = true;
   layout = std::make_shared<const Layout>(std::move(laid_out));
   place_of_step.clear();
   uint32_t placed = 0;
   for (const bool view : layout->views) place_of_step.push_back(view ? placed : placed++);
 }
+
+namespace {
+
+// Puts a new plan on the base's course, or sets another one where two plans in a row were not on
+// it.
+void find_course(Base& base, const Resizing& sizes, Plan& plan) {
+  plan.course = nullptr;
+  if (!sizes.by_numbers() || !base.may_have_course) return;
+  constexpr int kMostMissed = 2;
+  const bool is_on = base.course && base.course->leads_to(base, sizes.values());
+  if (!is_on && base.course && ++base.missed < kMostMissed) return;
+  base.missed = 0;
+  if (!is_on) {
+    const auto course = std::make_shared<Course>(base, sizes, plan);
+    base.may_have_course = course->is_usable();
+    base.course = base.may_have_course ? course : nullptr;
+  }
+  if (base.course) Course::join(base.course, base, sizes.values(), plan);
+}
+
+// The plan made as if none had been for such sizes before.
+Result<std::optional<Plan>> grown_by_nodes(Base& base, Resizing sizes, const OpenInputs& inputs,
+                                           const Bindings& bindings, const Folded& folded,
+                                           Pool& pool, size_t most_bytes,
+                                           std::optional<Plan> spare) {
+  std::vector<uint32_t> before;
+  if (spare) before = std::move(spare->renewed);
+  Graph graph = spare ? std::move(spare->graph) : base.unplaced.graph;
+  SDX_ASSIGN(const bool same_nodes, sizes.run(inputs, bindings, folded, before, graph));
+  if (!same_nodes) return std::optional<Plan>();
+  SDX_TRY(base.all_small ? wires_fit(graph, sizes.distinct(), most_bytes)
+                         : wires_fit(graph, most_bytes));
+
+  Grower grower(base, most_bytes);
+  if (!grower.choose(graph, sizes, pool)) return std::optional<Plan>();
+  const bool fits = grower.layout_fits(graph);
+  std::optional<Plan> made = std::move(spare);
+  if (!made || !fits) {
+    made = grower.whole(std::move(graph), fits, sizes.changed());
+  } else {
+    made->graph = std::move(graph);
+    made->renewed = sizes.changed();
+    grower.patch(*made, before);
+  }
+  find_course(base, sizes, *made);
+  return made;
+}
+
+}  // namespace
 
 Result<std::optional<Plan>> grown(Base& base, const std::function<OpenInputs()>& open_inputs,
                                   const Bindings& bindings, Pool& pool, size_t most_bytes,
@@ -220,23 +270,13 @@ Result<std::optional<Plan>> grown(Base& base, const std::function<OpenInputs()>&
   for (const auto& [i, fact] : inputs) folded.input(base.trace.made.inputs()[i], fact);
   SDX_ASSIGN(const bool sizes_only, folded.walk());
   if (!sizes_only) return std::optional<Plan>();
-  std::vector<uint32_t> before;
-  if (spare) before = std::move(spare->renewed);
-  Graph graph = spare ? std::move(spare->graph) : base.unplaced.graph;
-  Resizing sizes(base, std::move(values));
-  SDX_ASSIGN(const bool same_nodes, sizes.run(inputs, bindings, folded, before, graph));
-  if (!same_nodes) return std::optional<Plan>();
-  SDX_TRY(base.all_small ? wires_fit(graph, sizes.distinct(), most_bytes)
-                         : wires_fit(graph, most_bytes));
-
-  Grower grower(base, most_bytes);
-  if (!grower.choose(graph, sizes, pool)) return std::optional<Plan>();
-  const bool fits = grower.layout_fits(graph);
-  if (!spare || !fits) return std::optional(grower.whole(std::move(graph), fits, sizes.changed()));
-  spare->graph = std::move(graph);
-  spare->renewed = sizes.changed();
-  grower.patch(*spare, before);
-  return spare;
+  if (spare && spare->course && spare->course == base.course && !folded.any() &&
+      base.course->leads_to(base, values) &&
+      base.course->follow(base, values, most_bytes, pool, *spare)) {
+    return spare;
+  }
+  return grown_by_nodes(base, Resizing(base, std::move(values)), inputs, bindings, folded, pool,
+                        most_bytes, std::move(spare));
 }
 
 }  // namespace sdx::plan

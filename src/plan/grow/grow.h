@@ -17,6 +17,7 @@
 #include "plan/binder.h"
 #include "plan/grow/alike.h"
 #include "plan/grow/branches.h"
+#include "plan/grow/course.h"
 #include "plan/grow/formulas.h"
 #include "plan/memory.h"
 #include "plan/specialize.h"
@@ -28,6 +29,8 @@ struct Base {
   Base(const typed::Graph& rewritten, const Bindings& bindings, Trace made, Plan plan,
        Layout laid_out, size_t most_bytes);
   void use(Layout laid_out);
+  // The steps of nodes, each once.
+  std::vector<uint32_t> steps_of(std::span<const uint32_t> nodes) const;
 
   Trace trace;
   Plan unplaced;                         // steps without places, views among them
@@ -43,6 +46,9 @@ struct Base {
   std::vector<uint32_t> sources;                      // the inputs' nodes
   std::vector<std::pair<uint32_t, uint32_t>> folded;  // constants, and their nodes of the trace
   std::vector<uint32_t> place_of_step;                // among those that are no views
+  std::shared_ptr<Course> course;                     // of the newest plans, if they have one
+  bool may_have_course = true;                        // false: more changes in plans of this layout
+  int missed = 0;                                     // plans in a row that were not on it
 };
 
 // The plan for these sizes; none if it must be made anew. `open_inputs` tells the facts of the open

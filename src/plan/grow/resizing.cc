@@ -16,6 +16,7 @@ Resizing::Resizing(Base& base, Formulas::Values values)
       facts_(alike_.facts),
       next_fact_(alike_.all_facts + base.formulas.all_kinds()),
       like_(base.unplaced.graph.size(), Alike::kNone),
+      by_numbers_(!values_.empty()),
       made_(alike_.all_kinds),
       reached_(base.unplaced.graph.size()) {}
 
@@ -96,10 +97,12 @@ Result<bool> Resizing::renew_alone(uint32_t node, const Bindings& bindings, Grap
   const sdx::Node& use = old.node(node).use;
   const auto branches = base_.branches.find(node);
   if (branches != base_.branches.end() && !changes_formal_input(node) &&
-      branches->second.give_same(old.node(node).outputs, values_)) {
+      branches->second.give_same(values_)) {
     graph.share(node, old);
+    kept_.push_back(node);
     return true;
   }
+  by_numbers_ = false;
   const bool bodies = use.op->taken != nullptr && has_lasting_bodies(use);
   SDX_ASSIGN(const bool renewed,
              bodies ? graph.renew(node, with_sizes(use, bindings), old) : graph.renew(node, old));
@@ -153,12 +156,14 @@ Result<bool> Resizing::renew_by_formulas(uint32_t node, uint32_t set, Graph& gra
     base_.formulas.learn(set, values_, resolved);
   }
   if (!write(node, std::move(resolved), graph)) return false;
+  by_numbers_ = by_numbers_ && base_.formulas.outlasts(set, values_);
   notes(node, is_known ? first : node);
   return true;
 }
 
 // One for all nodes that read the same.
 Result<bool> Resizing::renew_typed(uint32_t node, Graph& graph) {
+  by_numbers_ = false;
   const Graph& old = base_.unplaced.graph;
   auto& made = made_[alike_.kinds[node]];
   const auto like = std::find_if(made.begin(), made.end(),
@@ -188,6 +193,7 @@ Result<bool> Resizing::renew_typed(uint32_t node, Graph& graph) {
 }
 
 void Resizing::put(uint32_t node, const Fact& fact, Graph& graph) {
+  by_numbers_ = false;
   graph.renew(node, fact);
   changes(node, graph);
 }

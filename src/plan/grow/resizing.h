@@ -24,6 +24,12 @@ class Resizing {
   const std::vector<uint32_t>& changed() const { return changed_; }
   // Those that are like none before them.
   std::vector<uint32_t> distinct() const;
+  // Nodes that are as in the base although an input of theirs is not, for their subgraphs tell.
+  const std::vector<uint32_t>& kept() const { return kept_; }
+  // Whether any node was read as something else than for other sizes, or may be for the next: false
+  // only where the same formulas tell all.
+  bool by_numbers() const { return by_numbers_; }
+  const Formulas::Values& values() const { return values_; }
   // The first of these that is the same but for its name and where its inputs come from.
   uint32_t like(uint32_t node) const { return like_[node]; }
 
@@ -70,7 +76,8 @@ class Resizing {
   const Formulas::Values values_;
   std::vector<uint32_t> facts_;  // by wire, as in Alike; other numbers are facts of these sizes
   uint32_t next_fact_;           // behind the base's, and one for each kind of wire with formulas
-  std::vector<uint32_t> changed_, like_;
+  std::vector<uint32_t> changed_, like_, kept_;
+  bool by_numbers_;
   std::vector<std::vector<uint32_t>> made_;  // by kind: a few nodes that were made again
   std::vector<Fresh> fresh_;                 // facts of these sizes
   Nodes reached_;                            // what reads a wire that has changed
