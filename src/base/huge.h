@@ -15,8 +15,14 @@ enum class HugePages {
   if_quick,  // as long as the first touches take the usual time
 };
 
-// Of at least `bytes`, aligned to a huge page. Safe to call from several threads.
+// Of `bytes`, aligned to a huge page. Safe to call from several threads.
 std::shared_ptr<void> allocate_huge(size_t bytes, HugePages pages);
+
+// The same in two steps, for memory that is handed out piece by piece: which pages a stretch of it
+// has, from a multiple of kHugePage on, is chosen before its first use, which is to be soon.
+inline constexpr size_t kHugePage = 2 << 20;
+std::shared_ptr<void> reserve_huge(size_t bytes);
+void choose_pages(void* begin, size_t bytes, HugePages pages);
 
 // Whether so many bytes in huge pages may be had in the usual time, as far as one touch tells. A
 // slow one is believed for a while. Safe to call from several threads.

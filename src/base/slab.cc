@@ -9,7 +9,6 @@
 namespace sdx {
 namespace {
 
-constexpr size_t kHugePage = 2 << 20;
 constexpr size_t kSlab = 16 * kHugePage;
 
 size_t rounded(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
@@ -18,6 +17,20 @@ struct Slab {
   std::weak_ptr<void> memory;  // alive as long as a piece is
   char* next = nullptr;
   size_t left = 0;
+  char* chosen = nullptr;  // before this the kind of pages is chosen
+
+  // The next piece. Its pages are chosen, so that what a slab has left over stays untouched.
+  void* take(size_t bytes, HugePages pages) {
+    char* const piece = next;
+    next += bytes;
+    left -= bytes;
+    if (next > chosen) {
+      const size_t more = rounded(size_t(next - chosen), kHugePage);
+      choose_pages(chosen, more, pages);
+      chosen += more;
+    }
+    return piece;
+  }
 };
 
 // How the memory asked for on this thread will be used.
@@ -37,14 +50,15 @@ static std::shared_ptr<void> take_piece(size_t bytes) {
     // A large piece gets a slab of its size.
     const size_t size = bytes > kSlab / 2 ? rounded(bytes, kHugePage) : kSlab;
     const size_t left = memory != nullptr ? slab.left : 0;
-    memory = allocate_huge(size, pages);
+    memory = reserve_huge(size);
+    char* const begin = static_cast<char*>(memory.get());
+    Slab fresh{memory, begin, size, begin};
+    void* const piece = fresh.take(bytes, pages);
     // The next pieces come from whichever slab has more room.
-    if (left > size - bytes) return memory;
-    slab = {memory, static_cast<char*>(memory.get()), size};
+    if (left <= fresh.left) slab = std::move(fresh);
+    return {std::move(memory), piece};
   }
-  char* piece = slab.next;
-  slab.next += bytes;
-  slab.left -= bytes;
+  void* const piece = slab.take(bytes, pages);
   return {std::move(memory), piece};
 }
 
