@@ -13,8 +13,6 @@ namespace {
 
 // The allocator keeps smaller pieces at hand by itself.
 constexpr size_t kLeast = 256 << 10;
-// From here on pages are huge.
-constexpr size_t kHuge = 4 << 20;
 constexpr size_t kMostPieces = 64;
 
 // Eight sizes to a doubling, so that outputs that grow with each run find what the last one left.
@@ -24,6 +22,11 @@ size_t rounded_up(size_t bytes) {
 }
 
 }  // namespace
+
+std::shared_ptr<void> memory_of_runs(size_t bytes) {
+  constexpr size_t kHuge = 4 << 20;
+  return bytes < kHuge ? allocate_aligned(bytes) : allocate_huge(bytes, HugePages::if_quick);
+}
 
 struct OutputMemory::State {
   struct Piece {
@@ -91,8 +94,7 @@ std::shared_ptr<void> OutputMemory::take(size_t bytes) {
   }
   piece.bytes = bytes;
   if (piece.memory == nullptr) {
-    piece.memory =
-        bytes < kHuge ? allocate_aligned(bytes) : allocate_huge(bytes, HugePages::if_quick);
+    piece.memory = memory_of_runs(bytes);
   }
   return {lease, piece.memory.get()};
 }

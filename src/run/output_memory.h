@@ -11,6 +11,9 @@
 
 namespace sdx::run {
 
+// Aligned to kAlignment, with any content; in huge pages if it is large and they come quickly.
+std::shared_ptr<void> memory_of_runs(size_t bytes);
+
 class OutputMemory {
  public:
   OutputMemory();

@@ -162,7 +162,7 @@ Status Session::lay_out() {
     arena_.reset();
     account_->arenas -= std::exchange(arena_size_, 0);
     SDX_TRY(make_room(plan.arena_bytes + slack_));
-    arena_ = allocate_aligned(plan.arena_bytes + slack_);
+    arena_ = memory_of_runs(plan.arena_bytes + slack_);
     arena_size_ = plan.arena_bytes + slack_;
     account_->arenas += arena_size_;
   }
