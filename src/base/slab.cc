@@ -73,6 +73,7 @@ LastingUse::~LastingUse() {
   lasting_pages = pages_before_;
   lasting_stay = stay_before_;
 }
+HugePages LastingUse::pages() { return lasting_pages; }
 bool LastingUse::stays(bool faster) {
   return lasting_stay == Stay::if_as_fast || (faster && lasting_stay == Stay::if_faster);
 }

@@ -29,6 +29,7 @@ class LastingUse {
   LastingUse(const LastingUse&) = delete;
   LastingUse& operator=(const LastingUse&) = delete;
 
+  static HugePages pages();
   // Whether weights stay that are read in place, faster than packed ones or about as fast.
   static bool stays(bool faster);
 

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/aligned.h"
+#include "base/slab.h"
 #include "kernel/elementwise/halves.h"
 #include "ops/common.h"
 
@@ -68,6 +69,7 @@ struct Widened {
       convert(narrow.data<uint16_t>(), wide.data<float>(), narrow.count());
       in[i].value = std::make_shared<const Tensor>(std::move(wide));
     }
+    const LastingUse use(LastingUse::pages(), Stay::no);  // a run has no wide form of them
     return kFloat.pack(a, Call{in, out, call.isa, call.threads}, pool);
   }
 

@@ -28,10 +28,12 @@ uint64_t uses_of_weights(const Step& step, const typed::Node& node, const Facts&
 }
 
 // Weights that a run reads a few times from end to end are read in their file about as fast as
-// packed ones in huge pages: where these are slow to come, packing is not worth the wait.
+// packed ones in huge pages: where these are slow to come, packing is not worth the wait. Kernels
+// know whether some more uses are few.
 Stay stay_of(const Step& step, const Facts& in, uint64_t uses) {
-  constexpr uint64_t kMost = 4;
+  constexpr uint64_t kFew = 4, kMost = 128;
   if (uses == 0 || uses > kMost) return Stay::no;
+  if (uses > kFew) return Stay::if_faster;
   size_t bytes = 0;
   each_packed_constant(step, in, [&](const Tensor& tensor) { bytes += tensor.bytes(); });
   return huge_pages_come_quickly(bytes) ? Stay::if_faster : Stay::if_as_fast;

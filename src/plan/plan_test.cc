@@ -7,10 +7,11 @@
 namespace sdx::plan {
 namespace {
 
-// A plan of a graph that will have no other; #0 is a large matrix.
+// A plan of a graph that will have no other; #0 is a large matrix, #1 a large kernel of one tap.
 Plan only_plan(const char* text) {
   typed::TextTable table;
   table.tensors.push_back(Tensor::make(DType::f32, {512, 512}));
+  table.tensors.push_back(Tensor::make(DType::f32, {1024, 512, 1}));
   auto graph = typed::parse(text, table);
   EXPECT_TRUE(graph) << graph.error().text();
   Pool pool(1);
@@ -70,6 +71,24 @@ TEST(Plan, weights_that_few_rows_meet_stay_where_they_are_and_are_packed_for_oth
   EXPECT_NE(plan.steps[1].packed, nullptr);
   EXPECT_EQ(plan.steps[2].packed, nullptr);
   EXPECT_NE(weights_of(plan, plan.steps[0]), nullptr);
+}
+
+TEST(Plan, a_convolutions_large_weights_that_few_outputs_meet_stay_where_they_are) {
+  const Plan few = only_plan(R"(graph "g" {
+      %x = input : f32[1,512,49]
+      %w = <f32[1024,512,1] #1>
+      %1 = Conv.11 (%x, %w)
+      output "y" = %1
+    })");
+  EXPECT_EQ(few.steps[0].packed, nullptr);
+  EXPECT_NE(weights_of(few, few.steps[0]), nullptr);
+  const Plan many = only_plan(R"(graph "g" {
+      %x = input : f32[1,512,490]
+      %w = <f32[1024,512,1] #1>
+      %1 = Conv.11 (%x, %w)
+      output "y" = %1
+    })");
+  EXPECT_NE(many.steps[0].packed, nullptr);
 }
 
 }  // namespace sdx::plan

@@ -57,18 +57,22 @@ inline void scatter(const float* from, size_t row_step, size_t rows, size_t coun
 
 }  // namespace interleaving
 
+// Channels that are laid out together. A kernel of one tap has no order but that of its channels:
+// longer stretches of each row.
+inline size_t interleaved_together(const ConvWeights& s) {
+  return std::min<size_t>(s.channels, s.taps == 1 ? 64 : 16);
+}
+
 // to[k * lanes + row] = the weight of row [0, rows) at step k of the reduction, whose order is
-// (channel / 16, tap, channel % 16); lanes behind the last row get 0.
-inline void interleave(const ConvWeights& s, size_t rows, size_t lanes, float* to) {
-  // A kernel of one tap has no order but that of its channels: longer stretches of each row.
-  const size_t most = s.taps == 1 ? 64 : 16;
+// (channel / 16, tap, channel % 16); lanes behind the last row get 0. `at` is room for the steps of
+// the channels that are laid out together.
+inline void interleave(const ConvWeights& s, size_t rows, size_t lanes, size_t* at, float* to) {
+  const size_t most = interleaved_together(s);
   const bool joined = s.channel_step == s.taps;  // the channels of a row lie side by side
-  std::vector<size_t> at;                        // by channel and tap: where its lanes begin
-  size_t laid_out = 0;                           // channels that `at` is for
+  size_t laid_out = 0;  // channels of which `at` says by channel and tap where its lanes begin
   for (size_t first = 0; first < s.channels; first += most) {
     const size_t n = std::min(most, s.channels - first);
     if (n != laid_out) {
-      at.resize(n * s.taps);
       for (size_t c = 0; c < n; ++c) {
         for (size_t tap = 0; tap < s.taps; ++tap) at[c * s.taps + tap] = (tap * n + c) * lanes;
       }
@@ -81,10 +85,15 @@ inline void interleave(const ConvWeights& s, size_t rows, size_t lanes, float* t
     const size_t stretch = joined ? n * s.taps : s.taps;
     for (size_t i = 0; i < n * s.taps; i += stretch) {
       const size_t from = joined ? first * s.taps : (first + i / s.taps) * s.channel_step;
-      interleaving::scatter(s.w + from, s.row_step, rows, stretch, at.data() + i, to);
+      interleaving::scatter(s.w + from, s.row_step, rows, stretch, at + i, to);
     }
     to += n * s.taps * lanes;
   }
+}
+
+inline void interleave(const ConvWeights& s, size_t rows, size_t lanes, float* to) {
+  std::vector<size_t> at(interleaved_together(s) * s.taps);
+  interleave(s, rows, lanes, at.data(), to);
 }
 
 // Whether no float is an infinity or NaN.

@@ -156,7 +156,9 @@ RunScratch run_scratch(const ConvShape& s, int threads) {
   return room;
 }
 size_t scratch(const Conv& a, const Call& call) {
-  return run_scratch(kernel_shape(a, call), call.threads).bytes;
+  const ConvShape s = kernel_shape(a, call);
+  return conv_planes_reads_as_given(s) ? conv_planes_scratch_bytes(s, call.threads)
+                                       : run_scratch(s, call.threads).bytes;
 }
 
 // conv_planes with weights as the model has them, without an epilogue.
@@ -182,6 +184,7 @@ void run_by_groups(const ConvArgs& all, const float* weights, Pool& pool, Isa is
 
 std::shared_ptr<const void> pack(const Conv& a, const Call& call, Pool& pool) {
   const ConvShape s = kernel_shape(a, call);
+  if (conv_planes_reads_as_given(s) && LastingUse::stays(true)) return nullptr;
   std::shared_ptr<void> packed = allocate_lasting(conv_planes_packed_size(s) * sizeof(float));
   conv_planes_pack(s, call.in[1].value->data<float>(), static_cast<float*>(packed.get()), pool);
   return packed;
@@ -195,8 +198,9 @@ Status run(const Conv& a, Args& args) {
   c.y = args.out().data<float>();
   c.scratch = args.scratch.data();
   c.weights = static_cast<const float*>(args.packed);
-  if (c.weights == nullptr) {
-    run_by_groups(c, args.in(1).data<float>(), *args.pool, args.isa);
+  c.as_given = args.in(1).data<float>();
+  if (c.weights == nullptr && !conv_planes_reads_as_given(c.shape)) {
+    run_by_groups(c, c.as_given, *args.pool, args.isa);
     return ok();
   }
   EpilogueCall after{args.epilogue, args.epilogue_inputs, args.isa};

@@ -142,7 +142,7 @@ void run_dense(const ConvArgs& g, Pool& pool, Isa isa) {
 
 bool runs_in_blocks(const ConvShape& s) {
   if (!conv_blocked_fits(s, reads_planes(s)) || s.in[1] == 1 || conv_positions(s) == 0 ||
-      s.in_channels == 0 || leaves_padding_out(s)) {
+      s.in_channels == 0 || leaves_padding_out(s) || conv_planes_reads_as_given(s)) {
     return false;
   }
   return is_one_to_one(s) ? conv_taps(s) > 1 && is_small(s) : has_many_products(s);

@@ -35,7 +35,7 @@ struct Layout {
 };
 constexpr size_t kPhaseRowsFloats = aligned_floats(sizeof(PhaseRows) / sizeof(float));
 
-Layout layout(const ConvShape& s, const Staged& staged) {
+Layout layout(const ConvShape& s, const Staged& staged, bool packs_now = false) {
   if (is_depthwise(s) && runs_in_phases(s)) {
     return {aligned_floats(2 * conv_taps(s)) + phase_count(s) * kPhaseRowsFloats,
             aligned_floats(phase_size(s) * (phase_count(s) + 1) + 2 * kPhaseSlack)};
@@ -45,7 +45,8 @@ Layout layout(const ConvShape& s, const Staged& staged) {
   }
   size_t planes = staged.copied ? aligned_floats(s.in_channels * staged.plane + kSlack) : 0;
   if (leaves_padding_out(s)) planes = std::max(planes, parts_scratch(s));
-  return {planes, kPanelFloats + 2 * kDepth + kDepth / sizeof(float)};
+  const size_t packing = packs_now ? kRowBlock * kDepth + 2 * kDepth : 0;
+  return {planes, kPanelFloats + 2 * kDepth + kDepth / sizeof(float) + packing};
 }
 
 void run_in_phases(const ConvArgs& g, const ConvShape& s, const Layout& l, Pool& pool, Isa isa) {
@@ -149,6 +150,23 @@ Staged dense_form(const ConvShape& s) {
   return t;
 }
 
+bool conv_planes_reads_as_given(const ConvShape& given) {
+  // So many outputs that a weight's way from memory hides its packing, so few that they pass over
+  // it at once; and more weights than the second-level cache holds.
+  constexpr size_t kFewest = 32, kMost = 128, kFar = 524288;
+  const ConvShape s = flattened(given);
+  const size_t pixels = conv_positions(s);
+  return s.batch == 1 && pixels >= kFewest && pixels <= kMost && steps_of_channels(s) <= kDepth &&
+         s.in_channels / s.groups >= kChannelBlock && s.out_channels / s.groups >= kRowBlock &&
+         s.out_channels * conv_depth(s) >= kFar && !leaves_padding_out(given);
+}
+
+void pack_stretch(const ConvBlock& b, size_t row, size_t rows, size_t begin, size_t length) {
+  const size_t depth = conv_depth(*b.shape), taps = conv_taps(*b.shape);
+  const float* w = b.as_given + row * depth + begin;
+  interleave({w, depth, taps, length / taps, taps}, rows, rows, b.order, b.room);
+}
+
 ConvCut cut_for_threads(const ConvShape& s, int threads) {
   ConvCut cut;
   if (threads == 1) return cut;
@@ -220,7 +238,8 @@ void conv_planes_pack(const ConvShape& s, const float* w, float* packed, Pool& p
 size_t conv_planes_scratch_bytes(const ConvShape& given, int threads) {
   if (runs_in_blocks(given)) return blocks_scratch_floats(given, threads) * sizeof(float);
   const ConvShape s = flattened(given);
-  const Layout l = layout(s, is_depthwise(s) ? staged_form(s, false) : dense_form(s));
+  const Layout l = is_depthwise(s) ? layout(s, staged_form(s, false))
+                                   : layout(s, dense_form(s), conv_planes_reads_as_given(given));
   return (l.staged + size_t(threads) * l.per_thread) * sizeof(float);
 }
 
@@ -232,7 +251,7 @@ void conv_planes(const ConvArgs& g, Pool& pool, Isa isa) {
   if (is_depthwise(s)) return run_depthwise(g, s, staged_form(s, false), pool, isa);
 
   const Staged staged = dense_form(s);
-  const Layout l = layout(s, staged);
+  const Layout l = layout(s, staged, g.weights == nullptr);
   if (leaves_padding_out(g.shape) && g.weights[weights_of(s)] != 0) {
     float* sums = static_cast<float*>(g.scratch);
     return run_in_parts(g, sums, sums + l.staged, l.per_thread, pool, isa);
@@ -240,7 +259,9 @@ void conv_planes(const ConvArgs& g, Pool& pool, Isa isa) {
   const size_t in_pixels = conv_input_positions(s);
   const size_t group_rows = s.out_channels / s.groups, blocks = row_blocks(group_rows);
   const size_t panels = (pixels + kPanel - 1) / kPanel;
-  const ConvCut cut = cut_for_threads(s, pool.threads());
+  ConvCut cut = cut_for_threads(s, pool.threads());
+  // What each part packs is its own.
+  if (g.weights == nullptr) cut = {1, std::min(blocks, cut.pixels * cut.rows)};
   float* planes = static_cast<float*>(g.scratch);
   for (size_t n = 0; n < s.batch; ++n) {
     const float* x = g.x + n * s.in_channels * in_pixels;
@@ -267,7 +288,13 @@ void conv_planes(const ConvArgs& g, Pool& pool, Isa isa) {
         const size_t group = i / (cut.pixels * cut.rows), part = i / cut.rows % cut.pixels,
                      rows = i % cut.rows;
         b.x = x + group * (s.in_channels / s.groups) * staged.plane;
-        b.weights = g.weights + group * group_rows * conv_depth(s);
+        const size_t first = group * group_rows * conv_depth(s);
+        b.weights = g.weights + (g.weights != nullptr ? first : 0);
+        if (g.weights == nullptr) {
+          b.as_given = g.as_given + first;
+          b.order = b.offset + kDepth + kDepth / sizeof(size_t);  // behind the rows of taps
+          b.room = reinterpret_cast<float*>(b.order + kDepth);
+        }
         b.block_begin = blocks * rows / cut.rows;
         b.block_end = blocks * (rows + 1) / cut.rows;
         b.pixel_begin = panels * part / cut.pixels * kPanel;

@@ -19,18 +19,23 @@ namespace sdx {
 struct ConvArgs {
   ConvShape shape;
   const float* x = nullptr;        // [batch][in_channels][in...]
-  const float* weights = nullptr;  // what conv_planes_pack wrote
+  const float* weights = nullptr;  // what conv_planes_pack wrote, or null
   const float* bias = nullptr;     // [out_channels], or null
   float* y = nullptr;              // [batch][out_channels][out...]
   // Rows are output channels, numbered through the batch; columns are output positions.
   BlockEpilogue epilogue;
   void* scratch = nullptr;  // conv_planes_scratch_bytes(), aligned to 64
+  // Without packed weights: those of the model, if they may stay so (conv_planes_reads_as_given).
+  const float* as_given = nullptr;
 };
 
 void conv_planes(const ConvArgs&, Pool&, Isa);
 size_t conv_planes_scratch_bytes(const ConvShape&, int threads);
 
 // w is [out_channels][in_channels / groups][kernel...]; the packed form is the same at every level.
+// Large weights that meet few outputs are packed about as fast on their way to each of them: they
+// need not be packed before.
+bool conv_planes_reads_as_given(const ConvShape&);
 size_t conv_planes_packed_size(const ConvShape&);
 void conv_planes_pack(const ConvShape&, const float* w, float* packed, Pool&);
 

@@ -46,6 +46,13 @@ void expect_reference_bits(const ConvShape& s, unsigned seed, bool specials) {
         conv_planes(g, pool, isa);
         EXPECT_TRUE(same_bits(want, got))
             << isa_name(isa) << ", " << threads << " threads, bias " << with_bias;
+        if (!conv_planes_reads_as_given(s)) continue;
+        g.weights = nullptr;
+        g.as_given = w.data();
+        std::fill(got.begin(), got.end(), 7.f);
+        conv_planes(g, pool, isa);
+        EXPECT_TRUE(same_bits(want, got))
+            << isa_name(isa) << ", " << threads << " threads, bias " << with_bias << ", as given";
       }
     }
   }
@@ -129,6 +136,25 @@ TEST(Conv, rows_of_the_padding_that_are_left_out_are_zeros) {
       }
     }
   }
+}
+
+TEST(Conv, weights_that_few_outputs_meet_need_not_be_packed) {
+  const ConvShape shapes[] = {planar(1, 1, 130, 449, 7, 7, 3, 1, 1),   // a last block of 2 channels
+                              planar(1, 1, 1030, 520, 6, 9, 1, 1, 0),  // one tap
+                              planar(1, 2, 150, 310, 22, 10, 5, 2, 2),  // groups, a stride
+                              planar(1, 1, 1, 43700, 7, 9, 3, 1, 1)};
+  for (unsigned seed = 1; const ConvShape& s : shapes) {
+    EXPECT_EQ(conv_planes_reads_as_given(s), s.in_channels > 1) << describe(s);
+    ++seed;
+    if (s.in_channels > 1) expect_reference_bits(s, seed, seed % 2 == 0);
+  }
+  // Where rows of the padding are left out.
+  ConvShape tall = planar(1, 1, 130, 1400, 7, 9, 1, 1, 0);
+  tall.kernel[1] = 3, tall.pad[1] = 1;
+  size_t pad_end[3] = {0, 1, 0};
+  tall = with_output(tall, pad_end);
+  EXPECT_TRUE(conv_planes_reads_as_given(tall));
+  expect_reference_bits(tall, 7, true);
 }
 
 TEST(Conv, splits_long_reductions_without_changing_a_bit) {

@@ -13,6 +13,7 @@ struct Stretch {
   const ConvBlock& g;
   const Patches& patches;
   size_t begin, length, depth, pixel, cols;
+  static constexpr size_t kLine = 16;
 
   size_t row(size_t block) const {
     const size_t rows = g.shape->out_channels / g.shape->groups;
@@ -44,6 +45,17 @@ struct Stretch {
     g.epilogue.fn(g.epilogue.ctx, y(block), pixels(), g.row + row(block), pixel, rows(block), cols);
   }
 
+  // The weights of a row block, packed now; those of the next come meanwhile.
+  void pack_now(size_t block, TileArgs& t) const {
+    pack_stretch(g, row(block), rows(block), begin, length);
+    t.a = g.room;
+    if (block + 1 == g.block_end) return;
+    const float* next = g.as_given + row(block + 1) * depth + begin;
+    for (size_t r = 0; r < rows(block + 1); ++r, next += depth) {
+      for (size_t i = 0; i < length; i += kLine) __builtin_prefetch(next + i, 0, 2);
+    }
+  }
+
   // A row block stays in the first cache while patches go by.
   void run_rows_outside() const {
     constexpr size_t kTiles = (kRowBlock / kTileRows) * (kPanel / kTileCols);
@@ -52,8 +64,10 @@ struct Stretch {
       TileArgs t;
       AffineEpilogue affine;
       place(block, t, affine);
-      // The next row block's weights come meanwhile, a part with each tile: they lie far behind.
-      if (block + 1 < g.block_end) {
+      if (g.as_given != nullptr) {
+        pack_now(block, t);
+      } else if (block + 1 < g.block_end) {
+        // The next row block's weights come meanwhile, a part with each tile: they lie far behind.
         t.ahead = g.weights + row(block + 1) * depth + begin * rows(block + 1);
         t.ahead_step = (rows(block) + parts - 1) / parts;
         t.ahead_tile = t.ahead_step * length;
@@ -141,15 +155,19 @@ void conv_planes_part(const ConvBlock& g, const ConvPart& part) {
 
 void conv_planes_block(const ConvBlock& g) {
   const size_t depth = depth_of(*g.shape);
-  const size_t stretches = depth == 0 ? 1 : (depth + kDepth - 1) / kDepth;
-  const size_t longest = depth == 0 ? 1 : (depth + stretches - 1) / stretches;
+  // Steps that stay together: of weights that are packed now, blocks of channels.
+  const size_t unit = g.as_given != nullptr ? steps_of_channels(*g.shape) : 1;
+  const size_t units = (depth + unit - 1) / unit, most = kDepth / unit;
+  const size_t stretches = depth == 0 ? 1 : (units + most - 1) / most;
+  const size_t longest = depth == 0 ? 1 : least(depth, (units + stretches - 1) / stretches * unit);
   size_t group = kPatchFloats / (longest * kPanel) * kPanel;
-  const bool in_place = reads_in_place(g);
+  const bool in_place = g.as_given == nullptr && reads_in_place(g);
   if (in_place) group = least(group, outputs_in_place(g));
   for (size_t pixel = g.pixel_begin; pixel < g.pixel_end; pixel += group) {
     const size_t cols = least(group, g.pixel_end - pixel);
     for (size_t i = 0; i < stretches; ++i) {
-      const size_t begin = depth * i / stretches, length = depth * (i + 1) / stretches - begin;
+      const size_t begin = units * i / stretches * unit;
+      const size_t length = least(depth, units * (i + 1) / stretches * unit) - begin;
       find_offsets(g, begin, length);
       const Patches patches(g, pixel, cols, length, in_place);
       const Stretch stretch{g, patches, begin, length, depth, pixel, cols};

@@ -65,7 +65,11 @@ struct ConvCut {
 ConvCut cut_for_threads(const ConvShape&, int threads);
 
 inline constexpr size_t kChannelBlock = 16;  // of the order of the reduction
-inline constexpr size_t kSlack = 64;         // floats that may be read behind staged planes
+// Steps of a whole block of channels.
+[[gnu::always_inline]] inline size_t steps_of_channels(const ConvShape& s) {
+  return kChannelBlock * s.kernel[0] * s.kernel[1] * s.kernel[2];
+}
+inline constexpr size_t kSlack = 64;  // floats that may be read behind staged planes
 
 struct ConvBlock {
   const ConvShape* shape;
@@ -83,7 +87,16 @@ struct ConvBlock {
   // kDepth: which row of the kernel each step's tap is in; null where no row is left out.
   uint8_t* tap_row;
   bool backwards;  // inputs go back as taps go on: x is where the last tap reads
+  // The group's weights as the model has them, or null: then each row block's are packed right
+  // before they are used, here.
+  const float* as_given;
+  float* room;    // kRowBlock * kDepth
+  size_t* order;  // kDepth
 };
+
+// Packs the weights of rows [row, row + rows) at the steps [begin, begin + length), which are whole
+// blocks of channels, into b.room.
+void pack_stretch(const ConvBlock& b, size_t row, size_t rows, size_t begin, size_t length);
 
 // One output plane of a convolution with one input channel per group, of a plane staged in phases.
 struct PhasesPlane {
