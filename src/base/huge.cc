@@ -49,6 +49,8 @@ bool tried(size_t bytes) {
     return false;
   }
   const std::shared_ptr<void> memory = system::aligned_memory(kHugePage, kHugePage);
+  // What is not packed is no loss, so one slow touch is believed for long.
+  next_patience.store(kMostPatience, std::memory_order_relaxed);
   return are_quick_for(bytes, memory.get(), kHugePage);
 }
 #else
