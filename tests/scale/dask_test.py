@@ -85,8 +85,10 @@ class Cluster:
             self.port = probe.getsockname()[1]
         self.address, self.folder, self.workers = f"tcp://127.0.0.1:{self.port}", folder, []
         # On a machine that is busy with other tests a healthy worker may be silent for seconds: it must outlive that.
+        # They run in a folder of their own, where the way to the package may lead elsewhere.
+        path = os.pathsep.join(os.path.abspath(entry) for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry)
         self.env = {**os.environ, "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "15s", "SARDONYX_CACHE": str(folder / "cache"),
-                    "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "30s"}
+                    "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "30s", "PYTHONPATH": path}
         self.log = open(folder / "log", "a")
         self.scheduler = self._start("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(self.port),
                                      "--no-dashboard", "--no-show")
@@ -96,8 +98,8 @@ class Cluster:
         return subprocess.Popen([sys.executable, "-m", module, *words], cwd=self.folder, env={**self.env, **env},
                                 stdout=self.log, stderr=self.log)
 
-    def add(self, isa=None):
-        more = {"SARDONYX_ISA": isa} if isa else {}
+    def add(self, isa=None, **env):
+        more = {**env, "SARDONYX_ISA": isa} if isa else env
         self.workers.append(self._start("distributed.cli.dask_worker", self.address, "--no-nanny", "--nthreads", "1",
                                         "--memory-limit", "0", "--no-dashboard", "--local-directory", str(self.folder), **more))
 
@@ -268,7 +270,7 @@ class Dask(unittest.TestCase):
             (self.folder / "calls/pyarrow/__init__.py").write_text("__version__ = '0.1'")  # too old for pandas to use
             (self.folder / "calls/pyarrow/parquet.py").write_text(PARQUET)
             self.cluster.workers[0].kill()
-            self.cluster.env["PYTHONPATH"] = f"{self.folder / 'calls'}:{os.environ.get('PYTHONPATH', '')}"
+            self.cluster.env["PYTHONPATH"] = f"{self.folder / 'calls'}:{self.cluster.env['PYTHONPATH']}"
         self.cluster.add("avx2")
         with Client(self.cluster.address, timeout=60) as client:
             end = time.time() + 60
@@ -278,6 +280,21 @@ class Dask(unittest.TestCase):
             whole = sardonyx.dask.score(dask.array.from_array(x, chunks=(90, -1, -1, -1)), digits).digest()
             self.assertEqual(sardonyx.dask.score(rows, digits).digest(), whole)
             self.assertEqual(sardonyx.dask.score(rows, digits, out=self.folder / "job", part_rows=16).digest(), whole)
+
+    def test_a_worker_without_the_package_or_with_another_is_named_and_nothing_waits_for_it(self):
+        (self.folder / "none").mkdir()
+        (self.folder / "none/sardonyx.py").write_text("raise ImportError('none here')")
+        (self.folder / "old/sardonyx").mkdir(parents=True)
+        (self.folder / "old/sardonyx/__init__.py").write_text("__version__ = '0.0.1'")
+        (self.folder / "old/sardonyx/dask.py").touch()
+        for path, text in (("none", "SDX-P0131.*the worker at tcp://127.0.0.1.*none here"), ("old", r"SDX-P0132.*has sardonyx 0\.0\.1")):
+            self.cluster.add(PYTHONPATH=str(self.folder / path))
+            client = self.client(1)
+            for more in ({}, {"out": self.folder / "job"}):
+                with self.assertRaisesRegex(sardonyx.Error, text):
+                    sardonyx.dask.score([self.folder / "x.npy"], self.model, **more)
+            client.retire_workers()
+            client.close()
 
     def test_a_part_that_fails_is_named_and_the_others_go_on(self):
         self.cluster.add()

@@ -1,5 +1,6 @@
 """score(): blocks of rows as a graph of Dask's tasks."""
 
+import asyncio
 import hashlib
 import itertools
 import math
@@ -18,6 +19,8 @@ from .._errors import make
 from .._options import SessionOptions
 from . import _job, _worker
 from ._worker import compiled
+
+_ANSWERS_WITHIN = 5  # seconds that all workers have to say what they are
 
 __all__ = ["Job", "ScoreFailed", "Scored", "compiled", "score"]
 
@@ -94,10 +97,27 @@ def score(data, model, outputs=None, batch=None, out=None, same=None, part_rows=
     The model must be proved to work row by row, or take one row at a time; another one is refused.
     """
     made = _model(model, outputs, same, batch, options)
+    _ask_workers(_client(client))
     blocks = _blocks(data, made, part_rows, _client(client), out is not None)
     if out is None:
         return _lazy(made, blocks)
     return _written(made, blocks, os.path.abspath(out), client, progress)
+
+
+def _ask_workers(client):
+    """Whether each worker has this package: a task that a worker cannot read ends it, and the job would wait for one for ever."""
+    if client is None:
+        return
+    try:
+        answers = client.run(eval, "__import__('sardonyx.dask').__version__", on_error="return", callback_timeout=_ANSWERS_WITHIN)
+    except asyncio.TimeoutError:
+        return  # a worker that is silent now, which Dask will give up
+    for address, answer in answers.items():
+        if isinstance(answer, ImportError):
+            raise make("SDX-P0131", f"the worker at {address} does not find sardonyx: {answer}", [],
+                       "start it with the PYTHONPATH of this process, or install the package there")
+        if isinstance(answer, str) and answer != _sardonyx.__version__:
+            raise make("SDX-P0132", f"the worker at {address} has sardonyx {answer}, this process {_sardonyx.__version__}", [], "")
 
 
 # The model.
