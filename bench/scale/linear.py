@@ -4,9 +4,10 @@
     bench/scale/linear.py build/sardonyx [--most 16] [--rows 4096] [--model MODEL --shape 1,64,64] [--folder DIR] [-- MORE OPTIONS]
 
 Each process has as many rows whatever their number, so a machine that scales takes as long for 16 as for 1. Rounds alternate; the best
-of each number counts. The digest of each job is compared with that of one process over the same rows. "cpu_s" is the processor time
-of one process, on average: where it grows with their number, they share something (a core's two threads, caches, memory, the clock);
-where only the time on the clock grows, they wait (for the disk: each part is synced). "apart" is what the same number of processes
+of each number counts. The digest of each job is compared with that of one process over the same rows. "user_s" and "system_s" are the
+processor time of one process, on average: where the first grows with their number, they share something (a core's two threads, caches,
+memory, the clock); where the second does, they contend in the system (pages, files); where only the time on the clock grows, they wait
+(for a core, or for the disk: each part is synced). "apart" is what the same number of processes
 get of linear, at the same time, that share neither rows nor results: each has a file and a folder of its own and knows of no other.
 What `score` costs by sharing is the difference; what is missing from both is the machine's (virtual cores share caches, memory and
 often the units of a core with each other and with neighbours unseen).
@@ -52,13 +53,13 @@ def write_rows(path, rows, shape):
 
 
 def timed(jobs):
-    """Seconds until the last of these command lines has ended, side by side, and the processor time of one on average."""
+    """Seconds until the last of these command lines, side by side, has ended; the processor time of one on average, (its own, the system's)."""
     begin = time.perf_counter()
     all_ = [subprocess.Popen(job, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for job in jobs]
     ends = [os.wait4(process.pid, 0) for process in all_]
     seconds = time.perf_counter() - begin
     assert not any(status for _, status, _ in ends), ends
-    return seconds, sum(usage.ru_utime + usage.ru_stime for _, _, usage in ends) / len(jobs)
+    return seconds, (sum(usage.ru_utime for *_, usage in ends) / len(jobs), sum(usage.ru_stime for *_, usage in ends) / len(jobs))
 
 
 def scored(program, model, rows, out, *options):
@@ -117,7 +118,7 @@ def main():
                              [*options, "--workers", str(counts[-1])])
         assert one == best[counts[-1]][2], "the digest depends on the number of processes"
         answer = [{"processes": count, "rows_per_s": round(given.rows * count / best[count][0]),
-                   "seconds": round(best[count][0], 3), "cpu_s": round(best[count][1], 3),
+                   "seconds": round(best[count][0], 3), "user_s": round(best[count][1][0], 3), "system_s": round(best[count][1][1], 3),
                    "of_linear": round(best[1][0] / best[count][0], 3), "apart": round(alone[1] / alone[count], 3)}
                   for count in counts]
         for line in answer:

@@ -3,7 +3,8 @@
 
   latency     what the server adds to a run, at one client: REST, gRPC, 602 KB
   throughput  requests per second of one core on a trivial model
-  peer        the same beside onnxruntime-node behind node's http and @grpc/grpc-js, and beside the system's own part (floor.cc)
+  peer        the same, and small models, beside onnxruntime-node behind node's http, http2 and @grpc/grpc-js, and beside the system's
+              own part (floor.cc)
   resnet50    the server beside `sardonyx bench`
   batching    16 clients of GPT-2's decoding step, with and without batching
   metrics     what metrics cost while a scraper reads them
@@ -32,6 +33,7 @@ parser.add_argument("--program", default=str(load.ROOT / "build/sardonyx"))
 parser.add_argument("--cores", default="0,1", help="the server's and the clients'")
 parser.add_argument("--seconds", type=int, default=3, help="of each measurement")
 parser.add_argument("--rounds", type=int, default=3, help="of each; the best counts, for the machine may be shared")
+parser.add_argument("--only", default="", help="of the peer: what has one of these words in its name, as gRPC,x_mlp")
 parser.add_argument("--ort", default=str(load.ROOT / "build/peer"))
 parser.add_argument("--grpc", default=str(load.ROOT / "build/grpc-js"))
 parser.add_argument("--models", default=str(load.ROOT / "build/models"))
@@ -136,37 +138,76 @@ def floor(answer):
     return process, json.loads(process.stdout.readline())["http"]
 
 
-def peer():
+def peer_models():
+    """(what it is, its file, the tensors of a request): two that are hardly a model, and small ones of the shared ones."""
+    import small
     for name, text, inputs in (("trivial", load.TRIVIAL, 4), ("dense 64-32-10", load.dense(64, 32, 10), 64)):
-        models = folder(m=text)
-        subprocess.run([arguments.program, "convert", models / "m.onnxtxt", FOLDER / "m.onnx"], check=True, stdout=subprocess.DEVNULL)
-        values = [i / 7 for i in range(inputs)]
-        body, tensors = load.json_body(values, [1, inputs]), [("x", "FP32", (1, inputs), struct.pack(f"<{inputs}f", *values))]
-        process = subprocess.Popen(load.pinned(SERVER, ["node", load.ROOT / "bench/serve/peer.cjs", arguments.ort, arguments.grpc, FOLDER / "m.onnx"]),
+        made = FOLDER / "peer" / name.split()[0] / "m"
+        made.mkdir(parents=True)
+        (made / "m.onnxtxt").write_text(text)
+        subprocess.run([arguments.program, "convert", made / "m.onnxtxt", made / "model.onnx"], check=True, stdout=subprocess.DEVNULL)
+        (made / "m.onnxtxt").unlink()
+        yield name, made, [("x", "FP32", (1, inputs), struct.pack(f"<{inputs}f", *(i / 7 for i in range(inputs))))]
+    for name, (tensors, outputs) in small.MODELS.items():
+        if (pathlib.Path(arguments.models) / (name + ".onnx")).exists():
+            made = FOLDER / "peer" / name / "m"
+            made.mkdir(parents=True)
+            with_weights(name, made)
+            (made / (name + ".onnx")).unlink()
+            small.open_rows(os.path.join(arguments.models, name + ".onnx"), made / "model.onnx", outputs)
+            yield name, made, tensors
+
+
+def same_answers(ours, theirs, body):
+    """Both engines' answers to a request in JSON, which must be the same up to rounding."""
+    answers = [json.loads(whole_answer(port, "/v2/models/m/infer", *body).partition(b"\r\n\r\n")[2])["outputs"] for port in (ours, theirs)]
+    for a, b in zip(*answers):
+        assert a["name"] == b["name"] and a["shape"] == b["shape"], (a["name"], b["name"])
+        assert all(abs(x - y) <= 1e-3 * max(1, abs(y)) for x, y in zip(a["data"], b["data"])), a["name"]
+
+
+def peer():
+    for name, made, tensors in peer_models():
+        json_body, binary_body = load.json_tensors(tensors), load.binary_body(tensors)
+        process = subprocess.Popen(load.pinned(SERVER, ["node", load.ROOT / "bench/serve/peer.cjs", arguments.ort, arguments.grpc, made / "model.onnx"]),
                                    stdout=subprocess.PIPE, text=True)
-        alone = None
+        alone = []
         try:
             ports = json.loads(process.stdout.readline())
             # Without looking before it sleeps: where clients are slower than it, that is no time of a request.
-            with load.Server(arguments.program, models, SERVER, config={"look_microseconds": 0}) as server:
-                alone, alone_port = floor(whole_answer(server.port, "/v2/models/m/infer", *body))
-                rates = {"REST": [], "gRPC": []}
-                for _ in range(arguments.rounds):  # in turns, so that both see the same machine
-                    rest = [lambda port=port: load.wrk(port, "/v2/models/m/infer", *body, 32, arguments.seconds, CLIENT)["requests"] for port in (server.port, ports["http"], alone_port)]
-                    rates["REST"].append([per_cpu_second(side, work) for side, work in zip((server.process, process, alone), rest)])
-                    calls = [lambda port=port, count=count: load.h2load(port, load.GRPC_PATH, load.grpc_body("m", tensors), load.GRPC_HEADERS, 8, 16, count, CLIENT) and count
-                             for port, count in ((server.port, 20_000 * arguments.seconds), (ports["grpc"], 3000 * arguments.seconds))]
-                    rates["gRPC"].append([per_cpu_second(side, work) for side, work in zip((server.process, process), calls)])
+            with load.Server(arguments.program, made.parent, SERVER, config={"look_microseconds": 0}) as server:
+                same_answers(server.port, ports["http"], json_body)
+
+                def rest(body):
+                    system, system_port = floor(whole_answer(server.port, "/v2/models/m/infer", *body))
+                    alone.append(system)
+                    work = lambda port: load.wrk(port, "/v2/models/m/infer", *body, 32, arguments.seconds, CLIENT)["requests"]
+                    return [(server.process, lambda: work(server.port)), (process, lambda: work(ports["http"])), (system, lambda: work(system_port))]
+
+                def h2(their_port, path, body, headers):
+                    """As many as take about the time of a measurement, by what a second few took: the first ones warm a side up."""
+                    def side(port):
+                        few = lambda: load.h2load(port, path, body, headers, 8, 16, 300, CLIENT)["rate"]
+                        count = (few(), max(300, int(few() * arguments.seconds)))[1]
+                        return lambda: load.h2load(port, path, body, headers, 8, 16, count, CLIENT) and count
+                    return [(server.process, side(server.port)), (process, side(their_port))]
+                ways = {"REST, JSON": lambda: rest(json_body), "REST, binary": lambda: rest(binary_body),
+                        "REST over HTTP/2, JSON": lambda: h2(ports["h2c"], "/v2/models/m/infer", *json_body),
+                        "gRPC": lambda: h2(ports["grpc"], load.GRPC_PATH, load.grpc_body("m", tensors), load.GRPC_HEADERS)}
+                for way, sides_of in ways.items():
+                    if arguments.only and not any(word in f"{way}, {name}" for word in arguments.only.split(",")):
+                        continue
+                    sides = sides_of()
+                    # In turns, so that both see the same machine.
+                    rates = [[per_cpu_second(side, work) for side, work in sides] for _ in range(arguments.rounds)]
+                    ours, theirs, *system = (max(side) for side in zip(*rates))
+                    print(f"{way}, {name}: {ours:,.0f} requests per second of CPU time, the peer {theirs:,.0f}")
+                    say(f"{way}, {name}: times the peer's throughput of a core", ours / theirs, "times", 10, True)
+                    for most in system:
+                        say(f"{way}, {name}: the same, receiving and sending alone", most / theirs, "times")
         finally:
-            for one in (process, alone):
-                if one:
-                    one.kill()
-        for protocol, pairs in rates.items():
-            ours, theirs, *system = (max(side) for side in zip(*pairs))
-            print(f"{protocol}, {name}: {ours:,.0f} requests per second of CPU time, the peer {theirs:,.0f}")
-            say(f"{protocol}, {name}: times the peer's throughput of a core", ours / theirs, "times", 10, True)
-            for most in system:
-                say(f"{protocol}, {name}: the same, receiving and sending alone", most / theirs, "times")
+            for one in (process, *alone):
+                one.kill()
 
 
 def with_weights(name, to):

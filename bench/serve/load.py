@@ -123,6 +123,13 @@ def json_body(values, shape):
     return json.dumps({"inputs": [{"name": "x", "datatype": "FP32", "shape": shape, "data": values}]}).encode(), {"Content-Type": "application/json"}
 
 
+def json_tensors(tensors):
+    """tensors: (name, datatype, shape, bytes), as numbers."""
+    codes = {"FP32": "f", "INT64": "q"}
+    return json.dumps({"inputs": [{"name": name, "datatype": datatype, "shape": list(shape), "data": [value for value, in struct.iter_unpack("<" + codes[datatype], data)]}
+                                  for name, datatype, shape, data in tensors]}).encode(), {"Content-Type": "application/json"}
+
+
 def binary_body(tensors, outputs=None):
     """tensors: (name, datatype, shape, bytes); outputs: names, all of them binary."""
     head = {"inputs": [{"name": name, "datatype": datatype, "shape": list(shape), "parameters": {"binary_data_size": len(data)}}
