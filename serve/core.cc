@@ -137,7 +137,13 @@ void Core::infer(const ExchangePtr& exchange, std::shared_ptr<ServedModel> model
         [exchange, shared_response] { exchange->respond(std::move(*shared_response)); });
   };
   const JobPtr job = asked;
-  if (scheduler->submit(job)) return;
+  thread_local Scheduler::Round round;  // of this reactor
+  const size_t in_round = round.size();
+  // Over HTTP/2 an answer that is made later is sent by itself, which costs more than company
+  // gains.
+  if (scheduler->submit(job, exchange->http2 ? nullptr : &round)) return;
+  if (in_round == 0 && !round.empty())
+    exchange->reactor.before_flush([this] { scheduler->run_round(std::exchange(round, {})); });
   // Weak, because the job's end holds the exchange. Called in this thread, so not before now.
   exchange->on_gone = [weak = std::weak_ptr(job)] {
     if (const auto left = weak.lock()) left->cancelled = true;

@@ -43,7 +43,7 @@ Scheduler::~Scheduler() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-bool Scheduler::submit(const JobPtr& job) {
+bool Scheduler::submit(const JobPtr& job, Round* round) {
   unfinished_->fetch_add(1);
   if (job->request.timeout_us == 0) job->request.timeout_us = job->model->settings().timeout_us;
   if (job->request.timeout_us > 0 && job->request.timeout_us < int64_t{1} << 52) {
@@ -51,20 +51,59 @@ bool Scheduler::submit(const JobPtr& job) {
         std::min(job->deadline, job->arrived + std::chrono::microseconds(job->request.timeout_us));
   }
   if (!job->request.sequence.empty() && wait_for_sequence(job)) return false;
-  if (run_at_once(job)) return true;
-  enqueue(job);
+  const size_t in_round = round == nullptr ? 0 : round->size();
+  if (run_at_once(job, round)) return true;
+  if (round == nullptr || round->size() == in_round) enqueue(job);
   return false;
 }
 
-bool Scheduler::run_at_once(const JobPtr& job) {
+bool Scheduler::run_at_once(const JobPtr& job, Round* round) {
   ServedModel& model = *job->model;
   if (model.waiting.load(std::memory_order_relaxed) > 0) return false;
   const std::optional<uint64_t> expected = model.expected_ns(job->request);
   if (!expected || *expected > kQuickNs) return false;
+  if (round != nullptr && *expected >= kWorthSharingNs && model.batching().possible &&
+      model.settings().batching && job->request.sequence.empty()) {
+    round->push_back(job);
+    return false;
+  }
   ServedModel::Lease seat = model.lease();
   if (!seat || !model.has_room(*seat, job->request)) return false;
   run_alone(*seat, job, Clock::time_point::min());
   return true;
+}
+
+void Scheduler::run_round(Round&& round) {
+  while (!round.empty()) {
+    const JobPtr first = round.front();
+    ServedModel& model = *first->model;
+    const auto joins = [&](const JobPtr& job) {
+      return job == first ||
+             (job->model == first->model && model.may_share(first->request, job->request));
+    };
+    // In order; the fewer that make a good size go, the others are of the next turn.
+    const auto all = size_t(std::count_if(round.begin(), round.end(), joins));
+    // Now and then one goes alone, so that what that takes stays known.
+    const bool alone = turns_.fetch_add(1, std::memory_order_relaxed) % 8 == 0;
+    const size_t most = alone ? 1 : std::min(model.settings().most_rows, good_rows(all));
+    std::vector<JobPtr> jobs;
+    size_t rows = 0;
+    std::erase_if(round, [&](const JobPtr& job) {
+      const size_t more = model.rows(job->request);
+      const bool taken = joins(job) && (jobs.empty() || rows + more <= most);
+      if (taken) {
+        jobs.push_back(job);
+        rows += more;
+      }
+      return taken;
+    });
+    ServedModel::Lease seat = model.lease();
+    if (!seat || !model.has_room(*seat, first->request)) {
+      for (const JobPtr& job : jobs) enqueue(job);
+      continue;
+    }
+    run_alive(*seat, std::move(jobs), Clock::time_point::min());
+  }
 }
 
 void Scheduler::enqueue(const JobPtr& job) {
@@ -179,7 +218,8 @@ void Scheduler::work() {
   }
 }
 
-void Scheduler::run(const std::shared_ptr<ServedModel>& model, std::vector<JobPtr> jobs) {
+// Of these jobs those whose client and time are there; the others have their answer.
+std::vector<JobPtr> Scheduler::alive_of(std::vector<JobPtr> jobs) {
   const auto now = Clock::now();
   std::vector<JobPtr> alive;
   for (JobPtr& job : jobs) {
@@ -191,13 +231,26 @@ void Scheduler::run(const std::shared_ptr<ServedModel>& model, std::vector<JobPt
       alive.push_back(std::move(job));
     }
   }
-  if (alive.empty()) return;
+  return alive;
+}
+
+void Scheduler::run(const std::shared_ptr<ServedModel>& model, std::vector<JobPtr> jobs) {
+  const auto now = Clock::now();
   while (true) {
     if (ServedModel::Lease seat = model->lease())
-      return alive.size() == 1 ? run_alone(*seat, alive.front(), now + kMemoryWait)
-                               : run_together(*seat, alive, now + kMemoryWait);
+      return run_alive(*seat, std::move(jobs), now + kMemoryWait);
     // Requests that run in reactors hold all sessions, each for less than kQuickNs.
     std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+}
+
+void Scheduler::run_alive(ServedModel::Seat& seat, std::vector<JobPtr> jobs,
+                          Clock::time_point memory_by) {
+  const std::vector<JobPtr> alive = alive_of(std::move(jobs));
+  if (alive.size() == 1) {
+    run_alone(seat, alive.front(), memory_by);
+  } else if (!alive.empty()) {
+    run_together(seat, alive, memory_by);
   }
 }
 

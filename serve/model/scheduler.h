@@ -27,13 +27,20 @@ using JobPtr = std::shared_ptr<Job>;
 
 class Scheduler {
  public:
-  // What a run may take at most to be done in the thread that brought the request.
-  static constexpr uint64_t kQuickNs = 200'000;
+  // What a run may take at most to be done in the thread that brought the request; and what it
+  // takes at least to gain by company.
+  static constexpr uint64_t kQuickNs = 200'000, kWorthSharingNs = 8'000;
 
   explicit Scheduler(size_t workers);
   ~Scheduler();
 
-  bool submit(const JobPtr& job);  // true: it is answered already
+  // Quick requests that came to one thread at one time: they run together when it has seen all.
+  using Round = std::vector<JobPtr>;
+
+  // True: it is answered already. One that joined the round, if there is one, is answered by
+  // `run_round`, which the caller sees to; the others by a worker.
+  bool submit(const JobPtr& job, Round* round = nullptr);
+  void run_round(Round&& round);
   // Those whose time is over or whose client has left are answered although no worker is free.
   void sweep();
   size_t unfinished() const { return unfinished_->load(); }
@@ -43,11 +50,13 @@ class Scheduler {
 
  private:
   void work();
-  bool run_at_once(const JobPtr& job);
+  bool run_at_once(const JobPtr& job, Round* round);
   void enqueue(const JobPtr& job);
   ServedModel* next_model();
   std::vector<JobPtr> take_batch(ServedModel& model);
   void run(const std::shared_ptr<ServedModel>& model, std::vector<JobPtr> jobs);
+  std::vector<JobPtr> alive_of(std::vector<JobPtr> jobs);
+  void run_alive(ServedModel::Seat& seat, std::vector<JobPtr> jobs, Clock::time_point memory_by);
   void run_alone(ServedModel::Seat& seat, const JobPtr& job, Clock::time_point memory_by);
   void run_together(ServedModel::Seat& seat, const std::vector<JobPtr>& jobs,
                     Clock::time_point memory_by);
@@ -61,7 +70,7 @@ class Scheduler {
   double least_used_s_ = 0;
   bool stop_ = false;
   std::shared_ptr<std::atomic<size_t>> unfinished_ = std::make_shared<std::atomic<size_t>>(0);
-  std::atomic<size_t> waiting_{0};
+  std::atomic<size_t> waiting_{0}, turns_{0};
   std::vector<std::thread> threads_;
 };
 

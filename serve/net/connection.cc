@@ -45,6 +45,7 @@ void Connection::on_event(uint32_t events) {
   if (closed_) return;
   if (events & EPOLLERR) return close();
   blocked_ = false;
+  empty_ = false;
   if (shaking_ && !shake_hands()) return;
   // A client that hangs up while its request is worked on has given it up.
   if ((events & (EPOLLRDHUP | EPOLLHUP)) && (protocol_ && !protocol_->wants_input()))
@@ -92,12 +93,15 @@ bool Connection::decide(std::string_view bytes) {
 void Connection::read_all() {
   if (reading_) return;  // an answer that is made at once calls `resume` from within
   reading_ = true;
-  while (!closed_ && !closing_ && !blocked_ && (!protocol_ || protocol_->wants_input()) &&
-         unsent_ < kMostUnsent) {
+  while (!closed_ && !closing_ && !blocked_ && !empty_ &&
+         (!protocol_ || protocol_->wants_input()) && unsent_ < kMostUnsent) {
     const std::span<char> room = protocol_ ? protocol_->room() : std::span<char>();
     const std::span<char> into = room.empty() ? reactor_.scratch() : room;
     const ssize_t count = read_some(into);
-    if (count == again) break;
+    if (count == again) {
+      empty_ = true;
+      break;
+    }
     if (count <= 0) {
       close();
       break;
@@ -114,7 +118,7 @@ void Connection::read_all() {
     }
     if (!go_on) closing_ = true;
     // A socket that gave less than asked is empty: no second call to learn that.
-    if (ssl_ == nullptr && bytes.size() < into.size()) break;
+    if (ssl_ == nullptr && bytes.size() < into.size()) empty_ = true;
   }
   reading_ = false;
   if (closed_) return;

@@ -71,6 +71,7 @@ class Connection {
   std::string peer_;
   ssl_st* ssl_ = nullptr;
   bool shaking_ = false, closing_ = false, closed_ = false, reading_ = false, blocked_ = false;
+  bool empty_ = false;  // the socket gave all it had; the next event says that there is more
   uint32_t waits_for_ = EPOLLIN | EPOLLRDHUP;
   std::unique_ptr<Protocol> protocol_;
   std::string first_;  // bytes that came before the protocol was decided

@@ -103,6 +103,9 @@ void Reactor::flush_later(Connection* connection) {
 
 // Those that were closed meanwhile are buried, not yet freed.
 void Reactor::flush_all() {
+  while (!before_flush_.empty()) {
+    for (const auto& work : std::exchange(before_flush_, {})) work();
+  }
   for (Connection* connection : unflushed_) connection->flush();
   unflushed_.clear();
 }

@@ -62,6 +62,9 @@ class Reactor {
   // Has the connection flushed after the events at hand, or soon in between: answers that leave one
   // behind the other wake a client that sleeps once, and waking it takes longer than a small run.
   void flush_later(Connection* connection);
+  // Has this done when the events at hand, or those of 0.1 ms, have been looked at, before what
+  // they brought about is sent. Called in this reactor's thread, from within an event.
+  void before_flush(std::function<void()> work) { before_flush_.push_back(std::move(work)); }
   void bury(Connection* connection);  // closed; freed when the events at hand are done
 
  private:
@@ -83,6 +86,7 @@ class Reactor {
   Clock::time_point now_ = Clock::now(), next_tick_ = now_;
   std::unordered_set<Connection*> connections_;
   std::vector<Connection*> buried_, unflushed_;
+  std::vector<std::function<void()>> before_flush_;
   Clock::time_point flush_by_;  // of `unflushed_`
   std::mutex mutex_;
   std::vector<std::function<void()>> posted_;  // guarded by mutex_
