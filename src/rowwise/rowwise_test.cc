@@ -105,6 +105,30 @@ TEST(RowWise, a_token_put_before_every_row_is) {
         {1, 3, 2});
 }
 
+// As x[:, i, j] is exported: the rows go last, pairs of indices pick the first two axes, and back.
+TEST(RowWise, tuples_of_indices_that_pick_within_a_row_are) {
+  holds(model("(float[N, 2, 2, 3] x) => (float[N, 4, 3] y)",
+              "t = Transpose <perm = [1, 2, 0, 3]> (x) g = GatherND (t, pairs) y = Transpose <perm "
+              "= [1, 0, 2]> (g)",
+              "int64[4, 2] pairs = {0, 0, 1, 0, 0, 1, -1, -1}"),
+        {1, 2, 2, 3});
+  holds(model("(float[N, 3] x) => (float[N, 1, 2] y)",
+              "r = Greater (x, zero) i = Cast <to = 7> (r) s = Slice (i, from, to, ax) u = "
+              "Unsqueeze (s, ax) y = GatherND (table, u)",
+              "float zero = {0}, int64[1] from = {1}, int64[1] to = {2}, int64[1] ax = {1}, "
+              "float[2, 2] table = {1, 2, 3, 4}"),
+        {1, 3});
+  holds(model("(float[N, 3, 2] x) => (float[N, 2] y)",
+              "r = Greater (x, zero) i = Cast <to = 7> (r) s = Slice (i, from, to, both) u = "
+              "Squeeze (s, last) y = GatherND <batch_dims = 1> (x, u)",
+              "float zero = {0}, int64[2] from = {0, 0}, int64[2] to = {1, 1}, int64[2] both = {1, "
+              "2}, int64[1] last = {2}"),
+        {1, 3, 2});
+  names(model("(float[N, 4] x) => (float[3, 4] y)", "[pick] y = GatherND (x, i)",
+              "int64[3, 1] i = {0, 0, 0}"),
+        "\"pick\" (GatherND): it picks rows");
+}
+
 TEST(RowWise, what_looks_at_other_rows_is_named) {
   names(model("(float[N, 4] x) => (float[N, 4] y)",
               "[mean] m = ReduceMean <axes = [0]> (x) y = Sub (x, m)"),

@@ -314,6 +314,28 @@ Answer gather_elements(const Asked& asked) {
   return everywhere(asked, asked.rows[0].axis);
 }
 
+// Tuples of indices pick slices: output = indices' axes but the last, then those of a slice.
+Answer gather_nd(const Asked& asked) {
+  if (asked.rows[0].kind == Rows::Kind::size || asked.rows[1].kind == Rows::Kind::size)
+    return asked.refuse("it computes with the number of rows");
+  const size_t tuples = asked.in[1].rank() - 1, batch = size_t(asked.use().i_or("batch_dims", 0));
+  const Dim& depth = asked.in[1].dim(tuples);
+  if (!depth.is_const()) return asked.refuse("how many numbers an index has is not known");
+  if (!asked.has(0)) {
+    const size_t axis = asked.rows[1].axis;
+    if (axis < batch || axis == tuples) return asked.refuse(kAcross);
+    return everywhere(asked, axis);
+  }
+  const size_t axis = asked.rows[0].axis, slice = batch + size_t(depth.value());
+  if (asked.has(1)) {
+    if (axis != asked.rows[1].axis || axis >= batch) return asked.refuse(kAcross);
+    return everywhere(asked, axis);
+  }
+  if (axis < batch) return asked.refuse(kAcross);
+  if (axis < slice) return asked.refuse("it picks rows");
+  return everywhere(asked, tuples + axis - slice);
+}
+
 Answer tile(const Asked& asked) {
   const auto answer = first(asked);
   if (!answer) return answer;
@@ -533,6 +555,7 @@ const std::map<std::string_view, Rule>& rules() {
         {concat, {"Concat"}},
         {gather, {"Gather"}},
         {gather_elements, {"GatherElements"}},
+        {gather_nd, {"GatherND"}},
         {tile, {"Tile"}},
         {pad, {"Pad"}},
         {resize, {"Resize", "Upsample"}},
