@@ -13,11 +13,11 @@ Command inputs_command(CommandLine program);
 Command version_command(CommandLine program);
 Command view_command(CommandLine program);
 
-// "0.2.0".
+// "0.3.0".
 std::string_view release();
 // "GNU 12.2.0".
 std::string_view compiler();
-// "sardonyx 0.2.0".
+// "sardonyx 0.3.0".
 std::string version_line();
 
 }  // namespace sdx::cli

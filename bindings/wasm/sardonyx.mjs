@@ -114,7 +114,7 @@ export class Sardonyx {
     this.#c = new Calls(c);
   }
 
-  /** The engine's release: "0.2.0". */
+  /** The engine's release: "0.3.0". */
   get version() {
     return this.#c.text(this.#c.c.sardonyx_version());
   }

@@ -40,7 +40,7 @@ extern "C" {
 /* The interface that this header describes, and the one that the library has: at least as new. */
 #define SARDONYX_ABI_VERSION 1
 SARDONYX_API uint32_t sardonyx_abi_version(void);
-/* The library's release: "0.2.0". */
+/* The library's release: "0.3.0". */
 SARDONYX_API const char* sardonyx_version(void);
 
 typedef struct sardonyx_error sardonyx_error;
