@@ -178,7 +178,7 @@ Status run_rows(const Cumulative& a, Args& args) {
 
 constexpr Kernel<Cumulative> kKernels[] = {{.name = "rows", .fits = fits_rows, .run = run_rows}};
 
-std::vector<Case> wide_cases(int64_t opset) {
+std::vector<Case> wide_cases(int opset) {
   std::vector<Case> cases;
   for (const DType type : {DType::f32, DType::f64, DType::i32, DType::i64}) {
     for (const int64_t way : {0, 1, 2, 3}) {
