@@ -54,6 +54,8 @@ struct Asked : Job {
   std::thread::id here = std::this_thread::get_id();  // of the exchange's reactor
 };
 
+thread_local Scheduler::Round round_here;  // of this thread's reactor
+
 // Outputs that were asked for in shared memory go there.
 std::optional<Failure> hand_over(const Regions& regions, const InferRequest& request,
                                  InferResult& result) {
@@ -121,13 +123,21 @@ void Core::infer(const ExchangePtr& exchange, std::shared_ptr<ServedModel> model
   asked->answer = std::move(answer);
   // The job outlives `done`, which it calls: a plain pointer makes no circle.
   asked->done = [this, job = asked.get()](Outcome<InferResult> outcome) {
-    if (outcome) {
-      if (auto failure = hand_over(regions, job->request, *outcome)) outcome = *std::move(failure);
-    }
-    if (outcome && !settings.record.empty()) record(settings.record, *job, *outcome);
     const ExchangePtr& exchange = job->exchange;
-    note_span(settings, *exchange, *job, outcome ? nullptr : &outcome.failure());
-    Response response = job->answer(std::move(outcome), job->request);
+    Response response;
+    try {
+      if (outcome) {
+        if (auto failure = hand_over(regions, job->request, *outcome))
+          outcome = *std::move(failure);
+      }
+      if (outcome && !settings.record.empty()) record(settings.record, *job, *outcome);
+      note_span(settings, *exchange, *job, outcome ? nullptr : &outcome.failure());
+      response = job->answer(std::move(outcome), job->request);
+    } catch (const std::exception& error) {  // out of memory, above all
+      log(Level::error, "answer failed", {{"reason", error.what()}});
+      response = job->answer(Failure{Kind::internal, std::string("SDX-V0193: ") + error.what()},
+                             job->request);
+    }
     if (std::this_thread::get_id() == job->here) {
       exchange->respond(std::move(response));
       return;
@@ -137,17 +147,19 @@ void Core::infer(const ExchangePtr& exchange, std::shared_ptr<ServedModel> model
         [exchange, shared_response] { exchange->respond(std::move(*shared_response)); });
   };
   const JobPtr job = asked;
-  thread_local Scheduler::Round round;  // of this reactor
-  const size_t in_round = round.size();
   // Over HTTP/2 an answer that is made later is sent by itself, which costs more than company
   // gains.
-  if (scheduler->submit(job, exchange->http2 ? nullptr : &round)) return;
-  if (in_round == 0 && !round.empty())
-    exchange->reactor.before_flush([this] { scheduler->run_round(std::exchange(round, {})); });
+  if (scheduler->submit(job, exchange->http2 ? nullptr : &round_here)) return;
   // Weak, because the job's end holds the exchange. Called in this thread, so not before now.
   exchange->on_gone = [weak = std::weak_ptr(job)] {
     if (const auto left = weak.lock()) left->cancelled = true;
   };
+}
+
+bool Core::run_round() {
+  if (round_here.empty()) return false;
+  scheduler->run_round(std::exchange(round_here, {}));
+  return true;
 }
 
 }  // namespace sardonyx::serve

@@ -38,6 +38,8 @@ struct Core {
   using Answer = std::function<Response(Outcome<InferResult>, const InferRequest&)>;
   void infer(const ExchangePtr& exchange, std::shared_ptr<ServedModel> model,
              InferRequest&& request, Answer answer);
+  // Runs what `infer` has put off in this reactor's thread, so that it runs together.
+  bool run_round();  // false: nothing
 };
 
 }  // namespace sardonyx::serve

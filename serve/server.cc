@@ -23,7 +23,7 @@ namespace {
 
 class Calls final : public Handler {
  public:
-  explicit Calls(Core& core) : rest_(core), grpc_(core) {}
+  explicit Calls(Core& core) : core_(core), rest_(core), grpc_(core) {}
   void handle(const ExchangePtr& exchange) override {
     try {
       if (exchange->http2 &&
@@ -37,8 +37,10 @@ class Calls final : public Handler {
       answer(exchange, Failure{Kind::internal, std::string("SDX-V0190: ") + error.what()});
     }
   }
+  bool handle_put_off() override { return core_.run_round(); }
 
  private:
+  Core& core_;
   Rest rest_;
   Grpc grpc_;
 };
@@ -201,7 +203,7 @@ int serve(const ServerSettings& settings, const std::function<std::string()>& co
     drain(core, reactors);
   }
   while (core.controls > 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  core.scheduler.reset();
+  core.scheduler->stop();  // reactors may still ask it
   for (auto& reactor : reactors) reactor->stop();
   for (std::thread& thread : threads) thread.join();
   reactors.clear();

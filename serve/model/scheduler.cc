@@ -23,6 +23,16 @@ size_t good_rows(size_t rows) {
   return rows > 128 ? rows : best;
 }
 
+// What a run throws, out of memory above all, is its requests' failure and nobody else's.
+template <class Run>
+auto caught(const Run& run) -> decltype(run()) {
+  try {
+    return run();
+  } catch (const std::exception& error) {
+    return Failure{Kind::internal, std::string("SDX-V0426: ") + error.what()};
+  }
+}
+
 constexpr auto kMemoryWait = std::chrono::seconds(10);  // for other runs' memory
 constexpr auto kSequenceLife = std::chrono::minutes(5);
 constexpr size_t kMostSequences = 10'000;
@@ -34,13 +44,15 @@ Scheduler::Scheduler(size_t workers) {
     threads_.emplace_back([this] { work(); });
 }
 
-Scheduler::~Scheduler() {
+void Scheduler::stop() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
   wake_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
 }
 
 bool Scheduler::submit(const JobPtr& job, Round* round) {
@@ -51,22 +63,22 @@ bool Scheduler::submit(const JobPtr& job, Round* round) {
         std::min(job->deadline, job->arrived + std::chrono::microseconds(job->request.timeout_us));
   }
   if (!job->request.sequence.empty() && wait_for_sequence(job)) return false;
-  const size_t in_round = round == nullptr ? 0 : round->size();
-  if (run_at_once(job, round)) return true;
-  if (round == nullptr || round->size() == in_round) enqueue(job);
-  return false;
-}
-
-bool Scheduler::run_at_once(const JobPtr& job, Round* round) {
   ServedModel& model = *job->model;
-  if (model.waiting.load(std::memory_order_relaxed) > 0) return false;
   const std::optional<uint64_t> expected = model.expected_ns(job->request);
-  if (!expected || *expected > kQuickNs) return false;
-  if (round != nullptr && *expected >= kWorthSharingNs && model.batching().possible &&
-      model.settings().batching && job->request.sequence.empty()) {
+  const bool quick =
+      expected && *expected <= kQuickNs && model.waiting.load(std::memory_order_relaxed) == 0;
+  if (quick && round != nullptr && *expected >= kWorthSharingNs && model.shares_at_once() &&
+      job->request.sequence.empty()) {
     round->push_back(job);
     return false;
   }
+  if (quick && run_at_once(job)) return true;
+  enqueue(job);
+  return false;
+}
+
+bool Scheduler::run_at_once(const JobPtr& job) {
+  ServedModel& model = *job->model;
   ServedModel::Lease seat = model.lease();
   if (!seat || !model.has_room(*seat, job->request)) return false;
   run_alone(*seat, job, Clock::time_point::min());
@@ -75,44 +87,50 @@ bool Scheduler::run_at_once(const JobPtr& job, Round* round) {
 
 void Scheduler::run_round(Round&& round) {
   while (!round.empty()) {
-    const JobPtr first = round.front();
-    ServedModel& model = *first->model;
-    const auto joins = [&](const JobPtr& job) {
-      return job == first ||
-             (job->model == first->model && model.may_share(first->request, job->request));
-    };
-    // In order; the fewer that make a good size go, the others are of the next turn.
-    const auto all = size_t(std::count_if(round.begin(), round.end(), joins));
-    // Now and then one goes alone, so that what that takes stays known.
-    const bool alone = turns_.fetch_add(1, std::memory_order_relaxed) % 8 == 0;
-    const size_t most = alone ? 1 : std::min(model.settings().most_rows, good_rows(all));
-    std::vector<JobPtr> jobs;
-    size_t rows = 0;
-    std::erase_if(round, [&](const JobPtr& job) {
-      const size_t more = model.rows(job->request);
-      const bool taken = joins(job) && (jobs.empty() || rows + more <= most);
-      if (taken) {
-        jobs.push_back(job);
-        rows += more;
-      }
-      return taken;
-    });
-    ServedModel::Lease seat = model.lease();
-    if (!seat || !model.has_room(*seat, first->request)) {
+    std::vector<JobPtr> jobs = take_turn(round);
+    const std::shared_ptr<ServedModel> model = jobs.front()->model;
+    if (ServedModel::Lease seat = model->lease()) {
+      run_alive(*seat, std::move(jobs), Clock::time_point::min());
+    } else {
       for (const JobPtr& job : jobs) enqueue(job);
-      continue;
     }
-    run_alive(*seat, std::move(jobs), Clock::time_point::min());
   }
+}
+
+// Of a round the first and, in order, what may share its run: as many as make a good size.
+std::vector<JobPtr> Scheduler::take_turn(Round& round) {
+  const JobPtr first = round.front();
+  ServedModel& model = *first->model;
+  const auto joins = [&](const JobPtr& job) {
+    return job == first ||
+           (job->model == first->model && model.may_share(first->request, job->request));
+  };
+  const auto all = static_cast<size_t>(std::count_if(round.begin(), round.end(), joins));
+  // Now and then one goes alone, so that what that takes stays known.
+  const bool alone = model.statistics.executions.load(std::memory_order_relaxed) % 8 == 0;
+  const size_t most = alone ? 1 : std::min(model.settings().most_rows, good_rows(all));
+  std::vector<JobPtr> jobs;
+  size_t rows = 0;
+  std::erase_if(round, [&](const JobPtr& job) {
+    const size_t more = model.rows(job->request);
+    const bool taken = (jobs.empty() || rows + more <= most) && joins(job);
+    if (taken) {
+      jobs.push_back(job);
+      rows += more;
+    }
+    return taken;
+  });
+  return jobs;
 }
 
 void Scheduler::enqueue(const JobPtr& job) {
   ServedModel& model = *job->model;
-  bool full = false;
+  bool full = false, stopped = false;
   {
     const std::lock_guard lock(mutex_);
     full = model.waiting.load() >= model.settings().queue;
-    if (!full) {
+    stopped = stop_;
+    if (!full && !stopped) {
       const int64_t priority = job->request.priority == 0 ? kUsualPriority : job->request.priority;
       model.line.waiting[priority].push_back(job);
       model.waiting.fetch_add(1);
@@ -124,10 +142,8 @@ void Scheduler::enqueue(const JobPtr& job) {
       }
     }
   }
-  if (!full) {
-    wake_.notify_one();
-    return;
-  }
+  if (stopped) return finish(job, Failure{Kind::unavailable, "SDX-V0425: the server is stopping"});
+  if (!full) return wake_.notify_one();
   add(model.statistics.rejected);
   const double wait_s =
       static_cast<double>(model.usual_ns()) * 1e-9 * static_cast<double>(model.settings().queue);
@@ -257,8 +273,8 @@ void Scheduler::run_alive(ServedModel::Seat& seat, std::vector<JobPtr> jobs,
 void Scheduler::run_alone(ServedModel::Seat& seat, const JobPtr& job, Clock::time_point memory_by) {
   ServedModel& model = *job->model;
   job->started = Clock::now();
-  Outcome<InferResult> outcome =
-      model.run(seat, job->request, &job->cancelled, job->deadline, memory_by);
+  Outcome<InferResult> outcome = caught(
+      [&] { return model.run(seat, job->request, &job->cancelled, job->deadline, memory_by); });
   job->compute_ns = ns_between(job->started, Clock::now());
   if (outcome) model.took(job->request, job->compute_ns);
   add(model.statistics.executions);
@@ -272,13 +288,15 @@ void Scheduler::run_together(ServedModel::Seat& seat, const std::vector<JobPtr>&
   std::vector<Outcome<InferResult>> outcomes;
   std::vector<const InferRequest*> requests;
   for (const JobPtr& job : jobs) requests.push_back(&job->request);
-  auto results = model.run(seat, requests, Clock::time_point::min());
+  auto results = caught([&] { return model.run(seat, requests, Clock::time_point::min()); });
   if (results) {
     for (InferResult& result : *results) outcomes.emplace_back(std::move(result));
   } else {
     // One request's fault must not be the others': each by itself.
     for (const JobPtr& job : jobs) {
-      outcomes.push_back(model.run(seat, job->request, &job->cancelled, job->deadline, memory_by));
+      outcomes.push_back(caught([&] {
+        return model.run(seat, job->request, &job->cancelled, job->deadline, memory_by);
+      }));
     }
   }
   const auto end = Clock::now();

@@ -32,7 +32,9 @@ class Scheduler {
   static constexpr uint64_t kQuickNs = 200'000, kWorthSharingNs = 8'000;
 
   explicit Scheduler(size_t workers);
-  ~Scheduler();
+  ~Scheduler() { stop(); }
+  // Ends the workers when all that waits is answered. What comes later runs at once or is refused.
+  void stop();
 
   // Quick requests that came to one thread at one time: they run together when it has seen all.
   using Round = std::vector<JobPtr>;
@@ -50,11 +52,12 @@ class Scheduler {
 
  private:
   void work();
-  bool run_at_once(const JobPtr& job, Round* round);
+  bool run_at_once(const JobPtr& job);
   void enqueue(const JobPtr& job);
   ServedModel* next_model();
   std::vector<JobPtr> take_batch(ServedModel& model);
   void run(const std::shared_ptr<ServedModel>& model, std::vector<JobPtr> jobs);
+  std::vector<JobPtr> take_turn(Round& round);
   std::vector<JobPtr> alive_of(std::vector<JobPtr> jobs);
   void run_alive(ServedModel::Seat& seat, std::vector<JobPtr> jobs, Clock::time_point memory_by);
   void run_alone(ServedModel::Seat& seat, const JobPtr& job, Clock::time_point memory_by);
@@ -70,7 +73,7 @@ class Scheduler {
   double least_used_s_ = 0;
   bool stop_ = false;
   std::shared_ptr<std::atomic<size_t>> unfinished_ = std::make_shared<std::atomic<size_t>>(0);
-  std::atomic<size_t> waiting_{0}, turns_{0};
+  std::atomic<size_t> waiting_{0};
   std::vector<std::thread> threads_;
 };
 

@@ -92,6 +92,8 @@ class ServedModel {
   Outcome<std::vector<InferResult>> run(Seat& seat,
                                         const std::vector<const InferRequest*>& requests,
                                         Clock::time_point memory_by);
+  // Whether quick ones may without a worker, which could wait for the memory of their run.
+  bool shares_at_once() const { return batching_.possible && !budget_->on(); }
   // Whether they may: the same inputs and outputs, of sizes that differ in their rows alone.
   bool may_share(const InferRequest& a, const InferRequest& b) const;
   size_t rows(const InferRequest& request) const;

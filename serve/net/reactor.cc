@@ -103,8 +103,7 @@ void Reactor::flush_later(Connection* connection) {
 
 // Those that were closed meanwhile are buried, not yet freed.
 void Reactor::flush_all() {
-  while (!before_flush_.empty()) {
-    for (const auto& work : std::exchange(before_flush_, {})) work();
+  while (shared_.handler->handle_put_off()) {  // whose answers let clients' next requests in
   }
   for (Connection* connection : unflushed_) connection->flush();
   unflushed_.clear();

@@ -23,7 +23,10 @@ class Tls;
 class Handler {
  public:
   virtual ~Handler() = default;
-  virtual void handle(const ExchangePtr& exchange) = 0;  // in the reactor's thread
+  // Both in the reactor's thread. What `handle` has put off is done when the events at hand, or
+  // those of 0.1 ms, have been read, before answers are sent; false: there was nothing.
+  virtual void handle(const ExchangePtr& exchange) = 0;
+  virtual bool handle_put_off() { return false; }
 };
 
 // What all reactors share.
@@ -62,9 +65,6 @@ class Reactor {
   // Has the connection flushed after the events at hand, or soon in between: answers that leave one
   // behind the other wake a client that sleeps once, and waking it takes longer than a small run.
   void flush_later(Connection* connection);
-  // Has this done when the events at hand, or those of 0.1 ms, have been looked at, before what
-  // they brought about is sent. Called in this reactor's thread, from within an event.
-  void before_flush(std::function<void()> work) { before_flush_.push_back(std::move(work)); }
   void bury(Connection* connection);  // closed; freed when the events at hand are done
 
  private:
@@ -86,7 +86,6 @@ class Reactor {
   Clock::time_point now_ = Clock::now(), next_tick_ = now_;
   std::unordered_set<Connection*> connections_;
   std::vector<Connection*> buried_, unflushed_;
-  std::vector<std::function<void()>> before_flush_;
   Clock::time_point flush_by_;  // of `unflushed_`
   std::mutex mutex_;
   std::vector<std::function<void()>> posted_;  // guarded by mutex_

@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -307,12 +308,11 @@ class Security(unittest.TestCase):
 
 
 class Batching(unittest.TestCase):
-    def model(self, folder):
+    def model(self, folder, size=1536):
         """Two layers whose weights take longer to read than one row takes to compute."""
         import numpy
         import onnx
         from onnx import TensorProto, helper, numpy_helper
-        size = 1536
         weights = (numpy.arange(size * size, dtype=numpy.int64) * 37 % 101 - 50).reshape(size, size).astype(numpy.float32) / 2048
         graph = helper.make_graph(
             [helper.make_node("MatMul", ["x", "w"], ["a"]), helper.make_node("Tanh", ["a"], ["b"]),
@@ -322,10 +322,8 @@ class Batching(unittest.TestCase):
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), os.path.join(folder, "wide.onnx"))
         return size
 
-    def test_no_answer_depends_on_its_batch(self):
-        models = tempfile.mkdtemp()
-        size = self.model(models)
-        server = Server("--workers", "1", "--reactors", "1", models=models)
+    def bodies(self, size):
+        """Requests of one to three rows, each another, which ask for their answers' digests."""
         bodies = []
         for i in range(24):
             rows = 1 + i % 3
@@ -333,6 +331,67 @@ class Batching(unittest.TestCase):
                                                                           "parameters": {"binary_data_size": rows * size * 4}}]}).encode()
             data = struct.pack(f"<{rows * size}f", *(((i * 7 + j * 13) % 29 - 14) / 8 for j in range(rows * size)))
             bodies.append((head + data, {"Inference-Header-Content-Length": str(len(head))}))
+        return bodies
+
+    def counts(self, server):
+        stats = server.json("GET", "/v2/models/wide/stats")[1]["model_stats"][0]
+        return stats["inference_stats"]["success"]["count"], stats["execution_count"]
+
+    def test_quick_requests_that_are_read_together_share_a_run(self):
+        """Also those sent ahead on one connection, and beside clients that leave: each gets its own answer, in order, that of a lone run."""
+        models = tempfile.mkdtemp()
+        size = self.model(models, 384)
+        bodies = self.bodies(size)
+
+        def text(which, last):
+            body, headers = bodies[which]
+            lines = [f"{name}: {value}" for name, value in headers.items()] + ["Connection: close"] * last
+            return "\r\n".join(["POST /v2/models/wide/infer HTTP/1.1", "Host: a", f"Content-Length: {len(body)}", *lines, "", ""]).encode() + body
+
+        def digests(client):
+            answer = b""
+            while part := client.recv(1 << 16):
+                answer += part
+            client.close()
+            return re.findall(rb'"digest":"([^"]+)"', answer)
+        alone = None
+        for batching in (True, False):
+            server = Server("--workers", "1", "--reactors", "1", models=models, config={"defaults": {"batching": batching}})
+
+            def burst(asked):
+                """All is sent before the server reads any of it: a client per list of requests, which leaves if the last one is None."""
+                clients = [socket.create_connection(("127.0.0.1", server.port), timeout=30) for _ in asked]
+                server.process.send_signal(signal.SIGSTOP)
+                for client, which in zip(clients, asked):
+                    client.sendall(b"".join(text(one, last=one == which[-1]) for one in which if one is not None))
+                    if which[-1] is None:
+                        client.close()
+                server.process.send_signal(signal.SIGCONT)
+                return [digests(client) for client, which in zip(clients, asked) if which[-1] is not None]
+            for _ in range(2):  # what they take is known then
+                lone = [burst([[which]])[0][0] for which in range(len(bodies))]
+            self.assertEqual(len(set(lone)), len(bodies))
+            self.assertEqual(alone or lone, lone)
+            alone = lone
+            before = self.counts(server)
+            for turn in range(20):
+                asked = [[(turn + 5 * k + i) % len(bodies) for i in range(1 + (k == 3) * 4)] + [None] * (k % 5 == 4) for k in range(16)]
+                wanted = [[alone[one] for one in which] for which in asked if which[-1] is not None]
+                self.assertEqual(burst(asked), wanted)
+            inferences, executions = (after - first for after, first in zip(self.counts(server), before))
+            self.assertGreaterEqual(inferences, 20 * (13 + 4))
+            if batching:
+                self.assertLess(executions, inferences / 1.5)
+            else:
+                self.assertEqual(executions, inferences)
+            self.assertEqual(server.stop(), 0)
+        shutil.rmtree(models)
+
+    def test_no_answer_depends_on_its_batch(self):
+        models = tempfile.mkdtemp()
+        size = self.model(models)
+        server = Server("--workers", "1", "--reactors", "1", models=models)
+        bodies = self.bodies(size)
 
         def digest(connection, which):
             connection.request("POST", "/v2/models/wide/infer", bodies[which][0], bodies[which][1])
@@ -352,9 +411,9 @@ class Batching(unittest.TestCase):
         [t.start() for t in threads]
         [t.join() for t in threads]
         self.assertEqual(wrong, [])
-        stats = server.json("GET", "/v2/models/wide/stats")[1]["model_stats"][0]
-        self.assertEqual(stats["inference_stats"]["success"]["count"], 24 + 240)
-        self.assertLess(stats["execution_count"], 200)  # they did share runs
+        inferences, executions = self.counts(server)
+        self.assertEqual(inferences, 24 + 240)
+        self.assertLess(executions, 200)  # they did share runs
         self.assertEqual(server.stop(), 0)
         shutil.rmtree(models)
 
