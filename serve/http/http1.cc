@@ -27,16 +27,9 @@ class Http1 final : public Protocol {
   bool received_into_room(size_t bytes) override {
     parser_.wrote_body(bytes);
     body_bytes_ += bytes;
-    return work_on({});
+    return received({});
   }
-  bool received(std::string_view bytes) override {
-    body_bytes_ += bytes.size();
-    if (ahead_.empty()) return work_on(bytes);
-    ahead_.append(bytes);
-    const std::string all = std::move(ahead_);
-    ahead_.clear();
-    return work_on(all);
-  }
+  bool received(std::string_view bytes) override;
   bool wants_input() const override { return exchange_ == nullptr; }
   bool tick(Reactor::Clock::time_point now) override;
   bool drain() override {
@@ -47,7 +40,7 @@ class Http1 final : public Protocol {
   void answered(Response& response, const Request& request);
 
  private:
-  bool work_on(std::string_view bytes);
+  bool work_on(std::string_view& bytes);  // leaves what comes before its request's answer
   bool refuse();
   void hand_over();
 
@@ -56,12 +49,29 @@ class Http1 final : public Protocol {
   Http1Parser parser_;
   std::shared_ptr<Http1Exchange> exchange_;  // the request that is worked on
   std::string ahead_;                        // bytes that came before its answer
+  size_t ahead_at_ = 0;                      // of these the first that is not looked at
   bool keep_alive_ = true, draining_ = false, working_ = false, in_request_ = false;
   Reactor::Clock::time_point since_;  // when the present wait began
   size_t body_bytes_ = 0;             // since then
 };
 
-bool Http1::work_on(std::string_view bytes) {
+bool Http1::received(std::string_view bytes) {
+  body_bytes_ += bytes.size();
+  const bool kept = !ahead_.empty();
+  if (kept) bytes = std::string_view(ahead_.append(bytes)).substr(ahead_at_);
+  const bool go_on = work_on(bytes);
+  if (exchange_ == nullptr || bytes.empty()) {
+    ahead_.clear();
+    ahead_at_ = 0;
+  } else if (kept) {
+    ahead_at_ = ahead_.size() - bytes.size();
+  } else {
+    ahead_ = bytes;
+  }
+  return go_on;
+}
+
+bool Http1::work_on(std::string_view& bytes) {
   working_ = true;
   bool go_on = true;
   while (go_on && exchange_ == nullptr && keep_alive_) {
@@ -77,7 +87,6 @@ bool Http1::work_on(std::string_view bytes) {
     }
   }
   working_ = false;
-  if (exchange_ != nullptr) ahead_.append(bytes);
   if (parser_.started() != in_request_) {
     in_request_ = parser_.started();
     since_ = connection_.reactor().now();
