@@ -147,9 +147,7 @@ void Core::infer(const ExchangePtr& exchange, std::shared_ptr<ServedModel> model
         [exchange, shared_response] { exchange->respond(std::move(*shared_response)); });
   };
   const JobPtr job = asked;
-  // Over HTTP/2 an answer that is made later is sent by itself, which costs more than company
-  // gains.
-  if (scheduler->submit(job, exchange->http2 ? nullptr : &round_here)) return;
+  if (scheduler->submit(job, &round_here)) return;
   // Weak, because the job's end holds the exchange. Called in this thread, so not before now.
   exchange->on_gone = [weak = std::weak_ptr(job)] {
     if (const auto left = weak.lock()) left->cancelled = true;

@@ -416,9 +416,9 @@ void Http2::respond(Http2Exchange& stream, Response response) {
   pushed();
 }
 
-// Frames go out after the events at hand, or now if the answer came later.
+// Those of answers that are made while the client's bytes are read go out after that anyway.
 void Http2::pushed() {
-  if (!in_callback_) connection_.flush();
+  if (!in_callback_) connection_.flush_soon();
 }
 
 bool Http2::tick(Reactor::Clock::time_point now) {

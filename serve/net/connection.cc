@@ -123,7 +123,7 @@ void Connection::read_all() {
   reading_ = false;
   if (closed_) return;
   if (unsent_ < kSoon && !closing_) {
-    reactor_.flush_later(this);
+    flush_soon();
   } else {
     flush();
   }
@@ -208,7 +208,12 @@ void Connection::sent(size_t bytes) {
   }
 }
 
+void Connection::flush_soon() {
+  if (!std::exchange(in_line_, true)) reactor_.flush_later(this);
+}
+
 void Connection::flush() {
+  in_line_ = false;
   if (closed_ || shaking_) return;
   blocked_ = false;
   while (true) {

@@ -37,14 +37,15 @@ class Connection {
   void tick();
   void drain();
   void close();
-  // Output is queued; `flush` sends what the socket takes. `resume` goes on after an answer that
-  // came later.
+  // Output is queued; `flush` sends what the socket takes, `flush_soon` with what else there is to
+  // send. `resume` goes on after an answer that came later.
   void send(std::string_view text);
   void send(Piece piece);
   // A text that is sent by appending to it, and how much was.
   std::string& writing() { return pieces_.empty() ? text_ : behind_; }
   void wrote(size_t bytes);
   void flush();
+  void flush_soon();
   void resume();
   void close_when_sent() { closing_ = true; }
 
@@ -71,7 +72,8 @@ class Connection {
   std::string peer_;
   ssl_st* ssl_ = nullptr;
   bool shaking_ = false, closing_ = false, closed_ = false, reading_ = false, blocked_ = false;
-  bool empty_ = false;  // the socket gave all it had; the next event says that there is more
+  bool in_line_ = false;  // to be flushed with others
+  bool empty_ = false;    // the socket gave all it had; the next event says that there is more
   uint32_t waits_for_ = EPOLLIN | EPOLLRDHUP;
   std::unique_ptr<Protocol> protocol_;
   std::string first_;  // bytes that came before the protocol was decided

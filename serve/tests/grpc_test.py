@@ -2,10 +2,13 @@
 """The protocol over gRPC, call by call, with Debian's python3-grpcio and messages that protoc made."""
 import importlib
 import os
+import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -190,6 +193,41 @@ class Grpc(unittest.TestCase):
                                         response_deserializer=pb.ModelInferResponse.FromString)
         futures = [stub.future(infer_request([i, 0, 0, 0]), timeout=30) for i in range(500)]
         self.assertEqual([struct.unpack("<4f", f.result().raw_output_contents[0])[0] for f in futures], [2.0 * i for i in range(500)])
+
+    def test_quick_calls_that_are_read_together_share_a_run(self):
+        """They are sent while the server is stopped; each gets the answer of a lone run."""
+        models = tempfile.mkdtemp()
+        steps = "\n".join(f"  t{i + 1} = MatMul ({f't{i}' if i else 'x'}, w)" for i in range(20))
+        weights = ", ".join(str((i * 37 % 101 - 50) / 400) for i in range(4096))
+        with open(os.path.join(models, "deep.onnxtxt"), "w") as file:
+            file.write(f'<ir_version: 8, opset_import: ["" : 17]> deep (float[N, 64] x) => (float[N, 64] y) <float[64, 64] w = {{{weights}}}> {{\n{steps}\n'
+                       '  y = Add (t20, x)\n}')
+
+        def request(which):
+            request = pb.ModelInferRequest(model_name="deep")
+            request.inputs.add(name="x", datatype="FP32", shape=[1, 64])
+            request.raw_input_contents.append(struct.pack("<64f", *((which + i * 7) % 13 - 6 for i in range(64))))
+            return request
+        server = Server("--workers", "1", "--reactors", "1", models=models)
+        with grpc.insecure_channel(f"127.0.0.1:{server.port}") as channel:
+            stub = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer", request_serializer=pb.ModelInferRequest.SerializeToString,
+                                       response_deserializer=pb.ModelInferResponse.FromString)
+            alone = [stub(request(which)).raw_output_contents[0] for which in range(13)]
+            self.assertEqual(len(set(alone)), 13)
+            before = call(channel, "ModelStatistics", pb.ModelStatisticsRequest(name="deep")).model_stats[0]
+            for _ in range(5):
+                server.process.send_signal(signal.SIGSTOP)
+                futures = [stub.future(request(i % 13), timeout=30) for i in range(64)]
+                time.sleep(0.1)
+                futures.pop().cancel()
+                server.process.send_signal(signal.SIGCONT)
+                self.assertEqual([f.result().raw_output_contents[0] for f in futures], [alone[i % 13] for i in range(63)])
+            after = call(channel, "ModelStatistics", pb.ModelStatisticsRequest(name="deep")).model_stats[0]
+        inferences = after.inference_stats.success.count - before.inference_stats.success.count
+        self.assertGreaterEqual(inferences, 5 * 63)
+        self.assertLess(after.execution_count - before.execution_count, inferences / 1.5)
+        self.assertEqual(server.stop(), 0)
+        shutil.rmtree(models)
 
 
 if __name__ == "__main__":
