@@ -170,10 +170,11 @@ void pack_products(const ConvShape& s, const float* w, float* packed, Pool& pool
       for (size_t i = begin; i < end; ++i) {
         const size_t first = row_block_begin(out_group, blocks, i % blocks);
         const size_t count = row_block_begin(out_group, blocks, i % blocks + 1) - first;
-        float* to = rows.data();
-        for (size_t r = first; r < first + count; ++r) {
-          for (size_t c = 0; c < in_group; ++c) {
-            const float* from = w + ((i / blocks * in_group + c) * out_group + r) * taps;
+        // A channel's weights of these rows lie side by side.
+        for (size_t c = 0; c < in_group; ++c) {
+          for (size_t r = 0; r < count; ++r) {
+            const float* from = w + ((i / blocks * in_group + c) * out_group + first + r) * taps;
+            float* to = rows.data() + r * depth + c * some;
             for (size_t z = 0; z < phase[0].taps; ++z) {
               for (size_t y = 0; y < phase[1].taps; ++y) {
                 const size_t row = (phase[0].tap + z * phase[0].step) * s.kernel[1] + phase[1].tap +
