@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "base/dtype.h"
 #include "kernel/program/program.h"
 #include "kernel/quant/sum.h"
 

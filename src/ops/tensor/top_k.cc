@@ -115,7 +115,7 @@ auto key_of(T value, bool largest) {
   if constexpr (std::is_same_v<T, uint64_t> || std::is_same_v<T, uint32_t>) {
     key = Key(value ^ (T(1) << (8 * sizeof(T) - 1)));
   } else if constexpr (std::is_integral_v<T>) {
-    key = Key(value);
+    key = Key(value);  // NOLINT(bugprone-signed-char-misuse): negative keys are meant
   } else {
     const auto x = load(value);
     const Bits nan = std::bit_cast<Bits>(std::numeric_limits<Compute<T>>::quiet_NaN());
@@ -133,7 +133,7 @@ struct Candidate {
   Key key;
   uint32_t low;
   uint32_t index() const { return ~low; }
-  auto operator<=>(const Candidate&) const = default;
+  auto operator<=>(const Candidate&) const = default;  // NOLINT(modernize-use-nullptr): no pointer
 };
 template <>
 struct Candidate<int32_t> {
@@ -141,7 +141,7 @@ struct Candidate<int32_t> {
   Candidate() = default;
   Candidate(int32_t key, uint32_t low) : both(uint64_t(uint32_t(key) ^ 1u << 31) << 32 | low) {}
   uint32_t index() const { return ~uint32_t(both); }
-  auto operator<=>(const Candidate&) const = default;
+  auto operator<=>(const Candidate&) const = default;  // NOLINT(modernize-use-nullptr): no pointer
 };
 
 // Where the next key above the bar may be.

@@ -10,7 +10,6 @@
 
 namespace sdx::plan {
 
-using typed::Graph;
 using typed::Node;
 using typed::Outlet;
 
