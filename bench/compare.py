@@ -4,6 +4,7 @@
     bench/compare.py [--models DIR] [--only NAME,NAME] [--threads 1,2] [--rounds N] [--json FILE]
     bench/compare.py --peer-only ...          onnxruntime alone
     bench/compare.py --rounds 0 ...           outputs compared, nothing timed
+    bench/compare.py --avx2 ...               both as on a machine that has AVX2 and nothing more (peer_avx2.py)
 
 Each round starts a fresh process of each engine per thread count, so load time and memory are measured as often as
 latency, and whatever else the machine does falls on both. `min` is the least of all runs, `median` the median of the
@@ -27,6 +28,7 @@ import onnx
 from onnx import numpy_helper
 
 import cases
+import peer_avx2
 
 SECONDS_PER_ROUND = 1.0
 MEASURES = ("load_ms", "min_ms", "median_ms", "p90_ms", "peak_rss_mb", "arena_bytes")
@@ -225,6 +227,7 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=cases.ROOT / "build")
     parser.add_argument("--json", type=pathlib.Path, help="write the records here; docs in bench/README.md")
     parser.add_argument("--peer-only", action="store_true")
+    parser.add_argument("--avx2", action="store_true", help="both engines as on a machine without AVX-512 and VNNI")
     args = parser.parse_args()
     args.build = args.build.resolve()
 
@@ -233,13 +236,14 @@ def main():
     models = cases.fill_models(args.models.resolve(), args.build / "models", names)
     scratch = args.build / "compare"
     scratch.mkdir(parents=True, exist_ok=True)
-    peer = Peer(args.build / "peer")
+    peer = Peer(peer_avx2.both(args.build / "peer") if args.avx2 else args.build / "peer")
     engines = [peer] if args.peer_only else [peer, Sardonyx(args.build / "sardonyx")]
     report = {
         "format": 1,
         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "machine": machine(),
         "versions": {engine.key: engine.version for engine in engines},
+        "isa": "avx2" if args.avx2 else "native",
         "rounds": args.rounds,
         "call_overhead_ms": {"onnxruntime": call_overhead(peer, scratch, max(1, args.rounds))},
         "models": [],

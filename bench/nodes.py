@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 """Measures every node of a table as a one-node model in both engines, in alternation, and says where Sardonyx is slow.
 
-    bench/nodes.py [--table FILE.csv.xz] [--only Conv,MatMul] [--sample N] [--threads 1] [--isa native] [--rounds 3]
-                   [--seconds 0.02] [--worst 50] [--json FILE]
+    bench/nodes.py [--table FILE.csv.xz] [--only Conv,MatMul] [--sample N] [--threads 1] [--isa native | --avx2]
+                   [--rounds 3] [--seconds 0.02] [--worst 50] [--json FILE]
 
 The table has one row per form of node: operator, attributes, types and shapes (node_models.py makes the model). Each round
 times both engines, one after the other, for --seconds; a row's time is its least. Ratios are onnxruntime / Sardonyx: above
 1, Sardonyx is faster. Rows under 50 us in onnxruntime are mostly the cost of a call and are counted apart. Outputs are
-compared: a relative L2 distance over 1e-3 is printed as an error, and the command then ends with 1.
+compared: a relative L2 distance over 1e-3 is printed as an error, and the command then ends with 1. With --avx2 both engines run as
+on a machine that has AVX2 and nothing more (peer_avx2.py); --isa holds Sardonyx alone to a level.
 """
 
 import argparse
@@ -26,6 +27,7 @@ import cases
 import compare
 import engines
 import node_models
+import peer_avx2
 
 ENOUGH = 50e-6
 
@@ -85,6 +87,7 @@ def main():
     parser.add_argument("--part", default="1/1", help="I/N: every N-th row from the I-th on, to share the work")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--isa", default="native", choices=engines.ISAS)
+    parser.add_argument("--avx2", action="store_true", help="both engines as on a machine without AVX-512 and VNNI")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=0.02)
     parser.add_argument("--worst", type=int, default=50)
@@ -97,8 +100,12 @@ def main():
         records = random.Random(1).sample(records, options.sample)
     part, parts = map(int, options.part.split("/"))
     records = records[part - 1 :: parts]
+    if options.avx2:
+        options.isa = "avx2"
+        peer = engines.LibraryPeer(options.threads, peer_avx2.both(options.build / "peer"))
+    else:
+        peer = engines.peer(options.threads, options.build / "peer")
     ours = engines.Sardonyx(options.build, options.threads, options.isa)
-    peer = engines.peer(options.threads, options.build / "peer")
     results, skipped = [], collections.Counter()
     for i, record in enumerate(records):
         if sys.stderr.isatty():

@@ -73,9 +73,12 @@ def append(options):
     source = models or nodes
     if source is None:
         raise SystemExit("nothing to record: give --models, --nodes or both")
+    level = source.get("isa", "native")
+    if level == "native":
+        level = level_of(options.build / "sardonyx")
     line = {"format": 1, "time": source["time"], "cpu": source["machine"]["cpu"], "cpus": source["machine"]["cpus"],
-            "level": nodes["isa"] if nodes and nodes["isa"] != "native" else level_of(options.build / "sardonyx"),
-            "sardonyx": source["versions"]["sardonyx"], "onnxruntime": source["versions"]["onnxruntime"]}
+            "level": level, "sardonyx": source["versions"]["sardonyx"],
+            "onnxruntime": source["versions"]["onnxruntime"]}
     if models:
         line["models"] = of_models(models)
     if nodes:
