@@ -2,13 +2,14 @@
 """Architectures that nobody tuned for: exported here with drawn weights, and run in both engines side by side.
 
     bench/architectures.py --program build/sardonyx [--only NAME,NAME] [--threads 1,16] [--lanes 1] [--seconds 0.4] [--limit 580]
-                           [--json FILE]
+                           [--models DIR] [--json FILE]
 
 For a machine whose Python has torch, torchvision, transformers, onnx and onnxruntime, which need not have anything that builds
 Sardonyx: the program may be the one of `make static`. architectures_list.py has the table. Each model is loaded and run by fresh processes
 of both engines in turns; a time is the least of all. With one thread, --lanes of them run side by side, each on a core of its own. Outputs
 are compared (relative L2 distance), and Sardonyx's digests over threads, levels and optimisation. What does not fit into --limit seconds
-is left out. Ratios are onnxruntime / Sardonyx: above 1, Sardonyx is faster.
+is left out. With --models, the models of a folder (NAME.onnx, NAME.csv and fill_weights.cc, which writes the weights) are run instead:
+what compare.py does where node is. Ratios are onnxruntime / Sardonyx: above 1, Sardonyx is faster.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import math
 import multiprocessing
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -137,6 +139,32 @@ def export(job):
         return name, f"{type(error).__name__}: {str(error)[:160]}"
 
 
+def prepared(job):
+    """The same of a model in a folder, whose weights are written here."""
+    name, source, work = job
+    try:
+        import numpy as np
+        import onnx
+
+        import cases
+        folder = work / name
+        folder.mkdir()
+        shutil.copy(source / f"{name}.csv", folder)
+        subprocess.run([work / "fill_weights", f"{name}.csv"], cwd=folder, check=True, capture_output=True)
+        shutil.copy(source / f"{name}.onnx", folder / "model.onnx")
+        graph = onnx.load(str(folder / "model.onnx"), load_external_data=False).graph
+        weights = {tensor.name for tensor in graph.initializer}
+        for given in graph.input:
+            if given.name not in weights:
+                port = given.type.tensor_type
+                shape = [dim.dim_value or 1 for dim in port.shape.dim]
+                dtype = onnx.helper.tensor_dtype_to_np_dtype(port.elem_type)
+                np.save(folder / f"in_{given.name}.npy", cases.make_input(name, given.name, dtype, shape))
+        return name, None
+    except Exception as error:  # noqa: BLE001
+        return name, f"{type(error).__name__}: {str(error)[:160]}"
+
+
 def output_of(command, timeout):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=timeout)
     if done.returncode != 0:
@@ -225,6 +253,7 @@ def show(record):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", type=pathlib.Path, required=True)
+    parser.add_argument("--models", type=pathlib.Path, help="a folder of models to run instead")
     parser.add_argument("--only", default="")
     parser.add_argument("--threads", default="1")
     parser.add_argument("--lanes", type=int, default=1)
@@ -238,14 +267,19 @@ def main():
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
     import architectures_list
-    names = [name for name in given.only.split(",") if name] or list(architectures_list.ARCHITECTURES)
+    known = sorted(path.stem for path in given.models.glob("*.onnx")) if given.models else list(architectures_list.ARCHITECTURES)
+    names = [name for name in given.only.split(",") if name] or known
     program = given.program.resolve()
     with tempfile.TemporaryDirectory() as folder:
         work, cores = pathlib.Path(folder), os.cpu_count()
+        make, jobs = export, [(name, work) for name in names]
+        if given.models:
+            subprocess.run(["g++", "-O2", "-std=c++20", given.models / "fill_weights.cc", "-o", work / "fill_weights"], check=True)
+            make, jobs = prepared, [(name, given.models.resolve(), work) for name in names]
         with multiprocessing.get_context("spawn").Pool(max(1, cores // 2), maxtasksperchild=1) as pool:
-            for name, problem in finished(pool, export, [(name, work) for name in names], begin + given.limit / 2):
+            for name, problem in finished(pool, make, jobs, begin + given.limit / 2):
                 if problem:
-                    print(f"{name}: not exported: {problem}", flush=True)
+                    print(f"{name}: not made: {problem}", flush=True)
         folders = sorted(path.parent for path in work.glob("*/model.onnx") if list(path.parent.glob("in_*.npy")))
         records = []
         for threads in map(int, given.threads.split(",")):
