@@ -133,6 +133,7 @@ Result<Graph> optimize(const Graph& graph, const Watch& watch, Isa isa) {
   SDX_TRY(pass(apply_rules(now, constant_rules(), "constant_rules", isa)));
   SDX_TRY(pass(lay_out(now, Aim::kernels)));
   SDX_TRY(pass(apply_rules(now, joining_rules(), "joining_rules")));
+  SDX_TRY(pass(apply_rules(now, sharing_rules(), "sharing_rules")));
   return now;
 }
 

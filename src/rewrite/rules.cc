@@ -43,6 +43,11 @@ std::span<const Rule> joining_rules() {
   return kRules;
 }
 
+std::span<const Rule> sharing_rules() {
+  static const Rule kRules[] = {joined_before};
+  return kRules;
+}
+
 std::span<const Rule> standard_numerics() {
   static const Rule kRules[] = {qdq_conv, qdq_gemm, qdq_matmul};
   return kRules;

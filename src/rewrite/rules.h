@@ -61,6 +61,11 @@ extern const Rule join_sums;
 
 std::span<const Rule> joining_rules();
 
+// Last: what is joined twice is joined once.
+extern const Rule joined_before;
+
+std::span<const Rule> sharing_rules();
+
 // The published rules that change bits: applied at the standard numerics level whether or not the
 // graph is optimised.
 extern const Rule qdq_conv;
